@@ -1,0 +1,1 @@
+"""The engines: what a typed command does, on an embedded SQLite file or elsewhere."""

@@ -1,0 +1,78 @@
+"""The base of every typed command, and the evidence that results share."""
+
+import re
+from typing import Generic, TypeVar
+
+import msgspec
+
+from dex.wcl.errors import InvalidCommand
+
+Result_co = TypeVar("Result_co", covariant=True)
+
+MAX_MUTATION_ID = 128
+
+
+def snake_case(name: str) -> str:
+    """Give the snake_case form of a class name: `DefineStateStore` is `define_state_store`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+class Command(
+    msgspec.Struct,
+    Generic[Result_co],
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="command",
+    tag=snake_case,
+):
+    """One thing an engine can do. The type parameter is the result that `Engine.execute` gives for it.
+
+    A command checks itself when it is made, so one that exists is well-formed whichever door it came through.
+    """
+
+
+class Freshness(msgspec.Struct, frozen=True):
+    """How current an answer is (spec: S-09).
+
+    `applied_seq` and `committed_seq` are journal positions, `behind` is how many positions lie between them, and
+    `served_by` names who answered.
+    """
+
+    applied_seq: int
+    committed_seq: int
+    behind: int
+    served_by: str
+
+
+def check_mutation_id(mutation_id: str | None) -> None:
+    """Refuse a mutation id that is empty or over-long.
+
+    Raises:
+        InvalidCommand: with the limit in the message.
+    """
+    if mutation_id is not None and not 0 < len(mutation_id) <= MAX_MUTATION_ID:
+        raise InvalidCommand(
+            f"a mutation id has 1 to {MAX_MUTATION_ID} characters, this one has {len(mutation_id)}", "use a UUID"
+        )
+
+
+def check_limit(limit: int, largest: int) -> None:
+    """Refuse a page size outside 1 to `largest`.
+
+    Raises:
+        InvalidCommand: with the limit in the message.
+    """
+    if not 1 <= limit <= largest:
+        raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", "ask for several pages")
+
+
+def check_wait_ms(wait_ms: int) -> None:
+    """Refuse a wait outside 0 to ten minutes.
+
+    Raises:
+        InvalidCommand: with the limit in the message.
+    """
+    if not 0 <= wait_ms <= 600_000:
+        raise InvalidCommand(f"wait_ms is {wait_ms}, and 0 to 600000 is allowed", "wait less and ask again")

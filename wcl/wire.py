@@ -1,0 +1,136 @@
+"""Typed commands and results as JSON, and JSON as typed commands.
+
+Bytes have two JSON forms (see dex.wcl.values), so writing goes by the declared types: `to_json` compiles one
+small converter for each type and keeps it.
+"""
+
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+
+from dex.wcl.commands import AnyCommand, Command
+from dex.wcl.errors import DexError, InputError
+from dex.wcl.names import did_you_mean
+from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, value_from_json, value_to_json
+
+Converter = Callable[[Any], Any]
+
+
+def to_json(obj: Any) -> Any:
+    """Give a command or result as dicts, lists and scalars that any JSON or YAML writer takes, nothing lost."""
+    if isinstance(obj, msgspec.Struct):
+        return _struct_converter(type(obj))(obj)
+    if isinstance(obj, list):
+        return [to_json(item) for item in obj]
+    return obj
+
+
+def encode(obj: Any) -> bytes:
+    """Give a command or result as one line of JSON."""
+    return msgspec.json.encode(to_json(obj))
+
+
+def decode_commands(data: bytes | str) -> tuple[list[Command[Any]], bool]:
+    """Read one typed command or a list of them from JSON; the flag tells whether it was a list (spec: W-09).
+
+    Raises:
+        InputError: not JSON, an unknown command or field, or a field of another type, with the path of it.
+        InvalidCommand: a command that breaks its contract.
+    """
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InputError(f"this is not JSON: {error}", 'write {"command": "show_state_stores"}') from error
+    if isinstance(raw, list):
+        return [command_from(item, f"$[{index}]") for index, item in enumerate(raw)], True
+    return [command_from(raw)], False
+
+
+def command_from(raw: Any, path: str = "$") -> Command[Any]:
+    """Read one typed command from the dict that `to_json` gives; `path` says where it stands, for errors.
+
+    Raises:
+        InputError, InvalidCommand: as `decode_commands`.
+    """
+    tag = raw.get("command") if isinstance(raw, dict) else None
+    if tag is not None and tag not in _tags():
+        hint = did_you_mean(str(tag), _tags()) or "known: " + ", ".join(sorted(_tags()))
+        raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
+    try:
+        return msgspec.convert(raw, AnyCommand, dec_hook=_decode_hook)  # type: ignore[arg-type, no-any-return]
+    except msgspec.ValidationError as error:
+        if isinstance(error.__cause__, DexError):
+            raise error.__cause__ from None
+        detail = str(error).replace("`$", f"`{path}", 1)
+        raise InputError(f"not a command: {detail}", "see `dex command --help` for the shape") from error
+
+
+@cache
+def _tags() -> frozenset[str]:
+    return frozenset(command.__struct_config__.tag for command in get_args(AnyCommand))
+
+
+def _decode_hook(kind: type, data: Any) -> Any:
+    if kind is Blob:
+        return data if isinstance(data, bytes) else blob_from_json(data)
+    if kind is Value:
+        return value_from_json(data)
+    raise NotImplementedError(f"{kind} has no JSON form")
+
+
+@cache
+def _struct_converter(struct: type[msgspec.Struct]) -> Converter:
+    """Compile the writer of one struct; a field that is a default and may be omitted is left out."""
+    config = struct.__struct_config__
+    fields = [
+        (field.name, field.encode_name, _converter(field.type), _omitted(field) if config.omit_defaults else _NEVER)
+        for field in msgspec.structs.fields(struct)
+    ]
+    head = {config.tag_field: config.tag} if config.tag_field else {}
+
+    def convert(obj: Any) -> dict[str, Any]:
+        out = dict(head)
+        for name, encoded, converter, omitted in fields:
+            value = getattr(obj, name)
+            if omitted is _NEVER or value != omitted:
+                out[encoded] = converter(value)
+        return out
+
+    return convert
+
+
+_NEVER = object()
+
+
+def _omitted(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return _NEVER
+
+
+@cache
+def _converter(declared: Any) -> Converter:
+    """Give the writer for values of a declared type."""
+    origin, arguments = get_origin(declared), get_args(declared)
+    if declared is Blob:
+        return blob_to_json
+    if declared is Value:
+        return value_to_json
+    if origin in (Union, types.UnionType):
+        inner = [_converter(argument) for argument in arguments if argument is not type(None)]
+        first = inner[0] if len(inner) == 1 else to_json
+        return lambda value: None if value is None else first(value)
+    if origin is list:
+        item = _converter(arguments[0])
+        return lambda values: [item(value) for value in values]
+    if origin is dict:
+        entry = _converter(arguments[1])
+        return lambda values: {key: entry(value) for key, value in values.items()}
+    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
+        return to_json
+    return lambda value: value
