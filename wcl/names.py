@@ -1,10 +1,12 @@
 """Names of stores, feeds and named keys: what is allowed, and which known name is nearest to a wrong one."""
 
+import re
 from collections.abc import Iterable
 
 from dex.wcl.errors import InvalidCommand
 
 MAX_NAME_BYTES = 255
+_BAD_CHARACTER = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def check_name(name: str, what: str) -> None:
@@ -16,7 +18,9 @@ def check_name(name: str, what: str) -> None:
         InvalidCommand: with facts `name`.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidCommand(f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name)
+        raise InvalidCommand(
+            f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name
+        )
     problem = _problem(name)
     if problem:
         raise InvalidCommand(f"the {what} {name!r} {problem}", "choose another name", name=name)
@@ -33,22 +37,39 @@ def check_key_name(name: str) -> None:
         InvalidCommand: with facts `name`.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidCommand("a named key cannot be blank", "up to 10 keys with distinct names may be declared", name=name)
+        raise InvalidCommand(
+            "a named key cannot be blank", "up to 10 keys with distinct names may be declared", named_key=name
+        )
     problem = _problem(name)
     if problem:
-        raise InvalidCommand(f"the named key {name!r} {problem}", "choose another name", name=name)
+        raise InvalidCommand(f"the named key {name!r} {problem}", "choose another name", named_key=name)
+
+
+def check_text(text: str, what: str) -> None:
+    """Refuse a text with a lone surrogate or a control character, line breaks included.
+
+    Raises:
+        InvalidCommand: naming `what` and the text.
+    """
+    problem = _bad_character(text)
+    if problem:
+        raise InvalidCommand(f"the {what} {text!r} {problem}", "leave it out")
 
 
 def _problem(name: str) -> str | None:
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:
-        return "is not valid Unicode text"
-    if size > MAX_NAME_BYTES:
-        return f"has {size} bytes, and {MAX_NAME_BYTES} is the limit"
-    if any(ord(c) < 0x20 or ord(c) == 0x7F for c in name):
-        return "has a control character"
-    return None
+    problem = _bad_character(name)
+    if problem:
+        return problem
+    size = len(name.encode())
+    return f"has {size} bytes, and {MAX_NAME_BYTES} is the limit" if size > MAX_NAME_BYTES else None
+
+
+def _bad_character(text: str) -> str | None:
+    """Tell what keeps a text from being written on one line of UTF-8."""
+    match = _BAD_CHARACTER.search(text)
+    if match is None:
+        return None
+    return "is not valid Unicode text" if match.group() >= "\ud800" else "has a control character"
 
 
 def nearest(word: str, known: Iterable[str], limit: int = 3) -> list[str]:

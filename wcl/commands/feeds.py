@@ -100,11 +100,17 @@ class DropFeed(Command[Dropped], frozen=True):
     name: str
     if_exists: bool = False
 
+    def __post_init__(self) -> None:
+        check_name(self.name, "feed name")
+
 
 class DescribeFeed(Command[FeedDescription], frozen=True):
     """Tell all about one feed, a dropped one included."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "feed name")
 
 
 class ShowFeeds(Command[list[FeedSummary]], frozen=True):

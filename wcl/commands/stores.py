@@ -6,7 +6,7 @@ import msgspec
 
 from dex.wcl.commands.base import Command, Freshness, check_limit, check_mutation_id, check_wait_ms, snake_case
 from dex.wcl.errors import InvalidCommand
-from dex.wcl.names import check_key_name, check_name
+from dex.wcl.names import check_key_name, check_name, check_text
 from dex.wcl.values import Blob, Value, check_key, check_payload, check_value
 
 MAX_NAMED_KEYS = 10
@@ -30,6 +30,7 @@ class Metadata(_Kind, frozen=True):
     def __post_init__(self) -> None:
         if not self.name:
             raise InvalidCommand("a METADATA extractor needs the name of an entry", "write METADATA 'name'")
+        check_text(self.name, "METADATA name")
 
 
 class Json(_Kind, frozen=True):
@@ -40,6 +41,7 @@ class Json(_Kind, frozen=True):
     def __post_init__(self) -> None:
         if not all(self.path.split(".")):
             raise InvalidCommand(f"{self.path!r} is not a dotted JSON path", "write JSON 'a.b'", path=self.path)
+        check_text(self.path, "JSON path")
 
 
 Extractor: TypeAlias = RecordKey | Metadata | Json
@@ -185,11 +187,13 @@ class DefineStateStore(Command[StoreDefined], frozen=True):
                 raise InvalidCommand(
                     f"named key {key.name!r} of feed-sourced store {self.name!r} has no extractor",
                     "add METADATA 'name', JSON 'path' or RECORD_KEY to it",
+                    named_key=key.name,
                 )
             if key.extractor is not None and not feed_sourced:
                 raise InvalidCommand(
                     f"named key {key.name!r} of manual store {self.name!r} has an extractor",
                     "extractors apply to stores FROM FEED only; drop it or name a feed",
+                    named_key=key.name,
                 )
 
 
@@ -205,9 +209,15 @@ class DescribeStateStore(Command[StoreDescription], frozen=True):
 
     name: str
 
+    def __post_init__(self) -> None:
+        check_name(self.name, "store name")
+
 
 class ShowStateStores(Command[list[StoreSummary]], frozen=True):
     """List the stores that are not dropped, by name."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "store name")
 
 
 class RebuildStateStore(Command[StoreRebuilt], frozen=True):
@@ -305,10 +315,12 @@ def check_named_keys(names: list[str]) -> None:
         raise InvalidCommand(
             f"{len(names)} named keys are declared, and {MAX_NAMED_KEYS} is the limit",
             f"up to {MAX_NAMED_KEYS} keys with distinct names may be declared; leave out {names[MAX_NAMED_KEYS]!r}",
+            named_key=names[MAX_NAMED_KEYS],
         )
     for position, name in enumerate(names):
         if name in names[:position]:
             raise InvalidCommand(
                 f"named key {name!r} is declared twice",
                 f"up to {MAX_NAMED_KEYS} keys with distinct names may be declared",
+                named_key=name,
             )
