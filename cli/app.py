@@ -1,0 +1,195 @@
+"""The Typer app. Only the module of the command that runs is imported; the rest is this table.
+
+The path of a command is the path of its module: `dex store get` is `dex.cli.commands.store.get`, which has a
+function `run` and its `EXAMPLES`.
+"""
+
+from __future__ import annotations
+
+import keyword
+from importlib import import_module
+from typing import Any, TypeAlias
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from dex.cli.deadline import deadline
+from dex.cli.globals import GLOBAL_OPTIONS, VERSION, given
+from dex.cli.session import Host
+
+Table: TypeAlias = "dict[str, str | tuple[str, Table]]"
+
+COMMANDS: Table = {
+    "wcl": "Run WCL statements.",
+    "batch": "Run WCL files, one record for each statement.",
+    "command": "Run typed commands given as JSON.",
+    "store": (
+        "Declare, fill and read StateStores.",
+        {
+            "list": "List stores.",
+            "define": "Declare a store.",
+            "describe": "Tell all about one store.",
+            "put": "Write a row.",
+            "get": "Read a row by its key.",
+            "get-by": "Read the rows that carry a named value.",
+            "delete": "Remove a row.",
+            "clear": "Empty a store.",
+            "drop": "Drop a store for good.",
+            "rebuild": "Materialise a feed-sourced store anew.",
+            "page": "Read one page of rows.",
+            "iterate": "Read every row in key order.",
+            "import": "Put rows from a file.",
+            "export": "Write every row to a file.",
+        },
+    ),
+    "feed": (
+        "Declare, fill and read Feeds.",
+        {
+            "define": "Declare a feed.",
+            "list": "List feeds.",
+            "describe": "Tell all about one feed.",
+            "drop": "Drop a feed for good.",
+            "append": "Append a record.",
+            "import": "Append records from a file.",
+            "page": "Read one page of records.",
+            "tail": "Follow a feed.",
+        },
+    ),
+    "smoke": "Check the target end to end.",
+    "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),
+    "context": (
+        "Keep named settings.",
+        {
+            "list": "List contexts.",
+            "use": "Make a context the default.",
+            "add": "Add a context or replace one.",
+            "remove": "Remove a context.",
+        },
+    ),
+    "completion": "Print or install shell completion.",
+}
+
+
+class DexCommand(TyperCommand):
+    """A command with the global options, a session in its context and a time limit."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        self.params = [*self.params, *GLOBAL_OPTIONS]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command inside its session."""
+        session = ctx.obj.session(given(ctx))
+        ctx.obj = session
+        try:
+            with deadline(session.settings["timeout"]):
+                return super().invoke(ctx)
+        finally:
+            session.close()
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the command's own options apart from the global ones."""
+        _format_options(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are (spec: X-08)."""
+        with formatter.section("Examples"):
+            for line in (self.epilog or "").strip().splitlines():
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by a table and imports one when it is run."""
+
+    def __init__(self, *, path: tuple[str, ...] = (), table: Table = COMMANDS, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.path = path
+        self.table = table
+        self.params = [*self.params, *GLOBAL_OPTIONS]
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Click's signature
+        """Give the names of the commands."""
+        return list(self.table)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+        """Give a command, importing its module; None where there is none."""
+        entry = self.table.get(cmd_name)
+        if entry is None:
+            return None
+        path = (*self.path, cmd_name)
+        if isinstance(entry, str):
+            return load(path)
+        return LazyGroup(name=cmd_name, path=path, table=entry[1], help=entry[0], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is asked for, or say which one is near."""
+        command = self.get_command(ctx, args[0])
+        if command is None:
+            from dex.cli.usage import unknown_command
+
+            raise unknown_command(args[0], ctx.command_path, list(self.table))
+        return args[0], command, args[1:]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is named."""
+        if not ctx._protected_args:  # noqa: SLF001 - Click keeps the name there
+            ctx.fail(f"a command is missing: one of {', '.join(self.table)}")
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands from the table, importing none."""
+        rows = [(name, entry if isinstance(entry, str) else entry[0]) for name, entry in self.table.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+        _format_options(self, ctx, formatter)
+
+
+class Root(LazyGroup):
+    """The command `dex`; alone it opens the shell on a terminal and runs a batch from a pipe."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.params = [VERSION, *self.params]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that is named, or what none means."""
+        if ctx._protected_args:  # noqa: SLF001 - Click keeps the name there
+            return super().invoke(ctx)
+        command = load(("start",))
+        with command.make_context("dex", [], parent=ctx) as inner:
+            return command.invoke(inner)
+
+
+def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
+    own = [parameter for parameter in command.get_params(ctx) if parameter not in GLOBAL_OPTIONS]
+    for title, kind in (("Arguments", "argument"), ("Options", "option")):
+        records = [parameter.get_help_record(ctx) for parameter in own if parameter.param_type_name == kind]
+        rows = [record for record in records if record is not None]
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+    with formatter.section("Global options"):
+        formatter.write_dl([option.get_help_record(ctx) for option in GLOBAL_OPTIONS])
+
+
+def load(path: tuple[str, ...]) -> Any:
+    """Import the module of a command and give the command."""
+    module = import_module(".".join(("dex.cli.commands", *map(_module_name, path))))
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(path[-1], cls=DexCommand, epilog=module.EXAMPLES)(module.run)
+    return typer.main.get_command(app)
+
+
+def _module_name(word: str) -> str:
+    name = word.replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def run(args: list[str], host: Host) -> int:
+    """Run one command line and give its exit code; errors are the caller's to conclude."""
+    root = Root(name="dex", help="Work with durable StateStores and Feeds.", rich_markup_mode=None)
+    try:
+        with root.make_context("dex", list(args), obj=host) as ctx:
+            return root.invoke(ctx) or 0
+    except typer.Exit as exit_:
+        return exit_.exit_code

@@ -1,0 +1,1 @@
+"""One module for each command; the path of the module is the path of the command."""

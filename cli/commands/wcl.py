@@ -1,0 +1,63 @@
+"""`dex wcl`: WCL statements, checked as a whole before the first one runs (spec: W-09)."""
+
+from typing import Annotated
+
+import typer
+
+from dex.cli.confirm import confirm
+from dex.cli.scripts import Statement, commands_of, read_script, read_statements, run_statement
+from dex.cli.session import Ctx, Session
+from dex.wcl.errors import DexError, InputError
+
+EXAMPLES = """
+dex wcl "DEFINE STATESTORE accounts.employees KEYS department, passport UNIQUE"
+dex wcl "SHOW STATESTORES; DESCRIBE STATESTORE accounts.employees" -o json
+dex wcl -f schema.wcl
+echo "SHOW STATESTORES" | dex wcl -
+"""
+
+
+def run(
+    ctx: Ctx,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="Statements, or - for standard input.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("-f", "--file", metavar="FILE", help="Read them from a file.")
+    ] = None,
+) -> None:
+    """Run WCL statements.
+
+    Each statement prints one result, {command, status, result}; the first that fails stops the rest. Nothing runs
+    unless all of them can be read.
+    """
+    session = ctx.obj
+    statements = _statements(text, file)
+    confirm(session, commands_of(statements))
+    for number, statement in enumerate(statements, 1):
+        try:
+            outcome = run_statement(session.engine, statement)
+        except DexError as error:
+            error.facts.update(statement=number, statements=len(statements))
+            raise
+        _print(session, outcome)
+
+
+def _statements(text: str | None, file: str | None) -> list[Statement]:
+    if text is None and file is None:
+        raise InputError("there is nothing to run", "give statements, -f FILE, or - for standard input")
+    if text is not None and file is not None:
+        raise InputError("statements are given twice, as text and as a file", "give one of them")
+    if file is not None or text == "-":
+        return read_script(file or "-")
+    return read_statements(text or "")
+
+
+def _print(session: Session, outcome: dict[str, object]) -> None:
+    """Print what a statement gave; a table shows the result alone."""
+    if session.form == "table":
+        session.out.result(outcome["result"])
+    else:
+        from dex.wcl.wire import to_json
+
+        session.out.result({**outcome, "result": to_json(outcome["result"])})

@@ -1,0 +1,145 @@
+"""The configuration file: YAML, with every unknown or repeated key refused (spec: X-01).
+
+    context: staging
+    output: table
+    contexts:
+      staging: {data-dir: /srv/dex, timeout: 30s}
+
+YAML is imported only when there is a file to read.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dex.wcl.errors import InputError
+from dex.wcl.names import did_you_mean
+
+if TYPE_CHECKING:
+    from yaml.nodes import MappingNode, Node
+
+
+def default_path(environ: Mapping[str, str]) -> str:
+    """Give where the file is looked for when nobody says."""
+    return os.path.join(base_dir(environ, "XDG_CONFIG_HOME", ".config"), "dex", "config.yaml")
+
+
+def base_dir(environ: Mapping[str, str], variable: str, under_home: str) -> str:
+    """Give an XDG base directory; a relative or empty value is ignored, and HOME may be missing."""
+    given = environ.get(variable, "")
+    if os.path.isabs(given):
+        return given
+    home = environ.get("HOME") or _home_of_user()
+    return os.path.join(home, under_home)
+
+
+def _home_of_user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"
+
+
+def load(path: str, *, required: bool, known: frozenset[str]) -> dict[str, Any]:
+    """Read the file; `known` are the names of settings.
+
+    Gives scalars as text, as they would come from a flag. A missing file is an empty one unless `required`.
+
+    Raises:
+        InputError: it cannot be read, is not YAML, or has an unknown or repeated key; with file and line.
+    """
+    if not required and not os.path.exists(path):
+        return {}
+    from dex.cli.values import read_text
+
+    text = read_text(path)
+    import yaml
+
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InputError(f"{path}:{line}: this is not YAML: {error.problem}", "correct the file") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: this is not YAML: {error}", "correct the file") from error
+    return {} if root is None else _read_root(root, path, known)
+
+
+def _read_root(root: "Node", path: str, known: frozenset[str]) -> dict[str, Any]:
+    entries = _mapping(root, path, "the file")
+    config: dict[str, Any] = {}
+    for key, node in _known(entries, path, known | {"context", "contexts"}).items():
+        if key != "contexts":
+            config[key] = _scalar(node, path, key)
+            continue
+        config[key] = {}
+        for name, (_, context) in _mapping(node, path, "contexts").items():
+            settings = _known(_mapping(context, path, f"context {name!r}"), path, known)
+            config[key][name] = {field: _scalar(value, path, field) for field, value in settings.items()}
+    return config
+
+
+def _mapping(node: "Node", path: str, what: str) -> dict[str, tuple[int, "Node"]]:
+    """Give the entries of a mapping with their lines; a key that comes twice is refused with both lines."""
+    if _is_null(node):
+        return {}
+    if node.id != "mapping":
+        raise InputError(f"{path}:{_line(node)}: {what} must be a mapping", "write it as `key: value` lines")
+    mapping: MappingNode = node  # type: ignore[assignment]  # told by its id, without importing the class
+    entries: dict[str, tuple[int, Node]] = {}
+    for key_node, value_node in mapping.value:
+        key, line = str(key_node.value), _line(key_node)
+        if key in entries:
+            raise InputError(
+                f"{path}: the key {key!r} comes twice, in lines {entries[key][0]} and {line}",
+                "keep one of them",
+            )
+        entries[key] = (line, value_node)
+    return entries
+
+
+def _known(entries: dict[str, tuple[int, "Node"]], path: str, known: frozenset[str]) -> dict[str, "Node"]:
+    for key, (line, _) in entries.items():
+        if key not in known:
+            hint = did_you_mean(key, known) or "known keys: " + ", ".join(sorted(known))
+            raise InputError(f"{path}:{line}: unknown key {key!r}", hint, file=path, line=line)
+    return {key: node for key, (_, node) in entries.items()}
+
+
+def _scalar(node: "Node", path: str, key: str) -> str:
+    if node.id != "scalar":
+        raise InputError(f"{path}:{_line(node)}: {key} must be a single value", "write `key: value`")
+    return str(node.value)
+
+
+def _is_null(node: "Node") -> bool:
+    return node.id == "scalar" and node.tag == "tag:yaml.org,2002:null"
+
+
+def _line(node: "Node") -> int:
+    return int(node.start_mark.line) + 1
+
+
+def save(path: str, config: Mapping[str, Any]) -> None:
+    """Write the file anew, readable by its owner only; a reader sees the old or the new one, never a part.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    import tempfile
+
+    import yaml
+
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=folder, encoding="utf-8", delete=False) as file:
+            yaml.safe_dump(dict(config), file, sort_keys=False, allow_unicode=True)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path}: {error.strerror}",
+            "check its permissions or name another file with --config",
+        ) from error

@@ -1,0 +1,27 @@
+"""Consent to what destroys data: asked on a terminal, needed as --yes elsewhere (spec: X-07)."""
+
+import sys
+
+from dex.cli.session import Session
+from dex.wcl.commands import ClearStateStore, Command, DropFeed, DropStateStore
+from dex.wcl.errors import Refused
+
+_WORDS = {DropStateStore: "drop state store", DropFeed: "drop feed", ClearStateStore: "clear state store"}
+
+
+def confirm(session: Session, commands: list[Command[object]]) -> None:
+    """Get consent for the commands that destroy data, all in one question, before any of them runs.
+
+    Raises:
+        Refused: there is no terminal to ask on and no --yes, or the answer is no.
+    """
+    deeds = [f"{_WORDS[type(command)]} {command.name}" for command in commands if type(command) in _WORDS]  # type: ignore[attr-defined]  # each has a name
+    if not deeds or session.yes:
+        return
+    what = deeds[0] if len(deeds) == 1 else f"{deeds[0]} and {len(deeds) - 1} more"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused(f"to {what} destroys data and nobody can be asked; nothing was done", "use --yes")
+    sys.stderr.write(f"Really {', '.join(deeds[:20])}{' …' if len(deeds) > 20 else ''}? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused("not confirmed; nothing was done", "answer y, or use --yes")

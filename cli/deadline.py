@@ -1,0 +1,37 @@
+"""The time limit of a whole command (`--timeout`)."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Expired(BaseException):
+    """The command ran out of time.
+
+    Like KeyboardInterrupt it is no Exception, so that nothing that handles errors of one step takes it for one.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(seconds)
+
+
+@contextmanager
+def deadline(seconds: float | None) -> Iterator[None]:
+    """Raise Expired in the main thread when `seconds` have passed; None means no limit."""
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(_signal: int, _frame: FrameType | None) -> None:
+        raise Expired(seconds)
+
+    before = signal.signal(signal.SIGALRM, expire)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

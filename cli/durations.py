@@ -1,0 +1,34 @@
+"""Durations as people write them: `250ms`, `30s`, `5m`, `1h`, `7d`."""
+
+import re
+
+from dex.wcl.errors import InputError
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SHAPE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+
+
+def parse_duration(text: str) -> float:
+    """Give a duration in seconds.
+
+    Raises:
+        InputError: `text` is not a number with one of the units ms, s, m, h, d, or is zero.
+    """
+    match = _SHAPE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"{text!r} is not a duration", "write it like 250ms, 30s, 5m or 1h", text=text)
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds == 0:
+        raise InputError(
+            f"a duration of {text} is no time at all", "write one above zero, such as 30s", text=text
+        )
+    return seconds
+
+
+def format_duration(seconds: float) -> str:
+    """Give the shortest spelling with one unit that `parse_duration` reads back."""
+    for unit in ("d", "h", "m", "s"):
+        count = seconds / _SECONDS[unit]
+        if count >= 1 and count == int(count):
+            return f"{int(count)}{unit}"
+    return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"

@@ -1,0 +1,175 @@
+"""How a command ends: the one place that turns errors into text on standard error and an exit code (spec: X-03)."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dex.cli.color import DIM, RED, RESET, color_variable, wants_color
+from dex.cli.deadline import Expired
+from dex.wcl.errors import Conflict, DexError, FailedPrecondition, InputError, Unavailable
+
+DONE = 0
+FAILED = 1
+USAGE = 2
+CONFLICT = 3
+UNAVAILABLE = 4
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (InputError, USAGE),
+    (Conflict, CONFLICT),
+    (FailedPrecondition, CONFLICT),
+    (Unavailable, UNAVAILABLE),
+    (Expired, UNAVAILABLE),
+    (KeyboardInterrupt, INTERRUPTED),
+    (BrokenPipeError, PIPE_CLOSED),
+)
+
+
+class Style(NamedTuple):
+    """How errors are written: as JSON, with colour, with a traceback."""
+
+    json: bool = False
+    color: bool = False
+    traceback: bool = False
+
+
+def style_of(args: list[str], environ: Mapping[str, str]) -> Style:
+    """Give the style that the arguments ask for, read leniently: they may be what is wrong."""
+    form, color, verbosity = environ.get("DEX_OUTPUT", ""), "auto", 0
+    for index, argument in enumerate(args):
+        name, equals, value = argument.partition("=")
+        value = value if equals else "".join(args[index + 1 : index + 2])
+        if name in ("-o", "--output"):
+            form = value
+        elif argument.startswith("-o") and not argument.startswith("--"):
+            form = argument[2:]
+        elif name == "--color":
+            color = value
+        elif name in ("-v", "-vv", "-vvv", "--verbose"):
+            verbosity += max(1, len(name) - 1) if name[1] == "v" else 1
+    if color == "auto":
+        color = (color_variable(environ) or ("auto",))[0]
+    return Style(form in ("json", "ndjson"), wants_color(color, sys.stderr, environ), verbosity > 1)
+
+
+def exit_code(error: BaseException) -> int:
+    """Give the exit code for an error, or for one of several that a command met."""
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return USAGE if _is_usage_error(error) else FAILED
+
+
+def conclude(error: BaseException, style: Style) -> int:
+    """Write an error to standard error and give the exit code. Nothing else in the program does either."""
+    code = exit_code(error)
+    if code == PIPE_CLOSED:
+        _let_go_of_stdout()
+        return code
+    if style.traceback and not isinstance(error, KeyboardInterrupt):
+        import traceback
+
+        traceback.print_exception(error)
+    facts = _facts(error)
+    if style.json and not isinstance(error, KeyboardInterrupt):
+        _write(_json({"error": facts}))
+    else:
+        _write(_text(error, facts, style))
+    return code
+
+
+def _facts(error: BaseException) -> dict[str, Any]:
+    """Give kind, message, remedy and facts of any error."""
+    if isinstance(error, DexError):
+        return error.as_dict()
+    if isinstance(error, KeyboardInterrupt):
+        return {"kind": "cancelled", "message": "cancelled", "remedy": ""}
+    if isinstance(error, Expired):
+        from dex.cli.durations import format_duration
+
+        message = (
+            f"timed out after {format_duration(error.seconds)}, and a write may or may not have been applied"
+        )
+        return {
+            "kind": "timeout",
+            "message": message,
+            "remedy": "look before you repeat it, or raise --timeout",
+        }
+    if _is_usage_error(error):
+        from dex.cli.usage import usage_facts
+
+        return usage_facts(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return {
+            "kind": "io",
+            "message": f"{where}{error.strerror or error}",
+            "remedy": "check the disk and permissions",
+        }
+    message = f"this is a bug in dex: {type(error).__name__}: {error}"
+    return {
+        "kind": "bug",
+        "message": message,
+        "remedy": "repeat the command with -vv to see where, and report it",
+    }
+
+
+def _is_usage_error(error: BaseException) -> bool:
+    """Tell whether Typer refused the arguments; asked without importing Typer, which may not be loaded."""
+    return any(kind.__name__ == "ClickException" for kind in type(error).__mro__)
+
+
+def _text(error: BaseException, facts: dict[str, Any], style: Style) -> str:
+    from dex.cli.render.text import printable
+
+    if isinstance(error, KeyboardInterrupt):
+        return "cancelled\n"
+    red, dim, reset = (RED, DIM, RESET) if style.color else ("", "", "")
+    remedy = f"; {facts['remedy']}" if facts["remedy"] else ""
+    text = f"{red}error:{reset} {printable(_place(facts) + facts['message'] + remedy)}\n"
+    if isinstance(error, DexError) and "source_line" in facts:
+        from dex.wcl.source import caret
+
+        text += "".join(f"  {dim}{line}{reset}\n" for line in caret(error).splitlines())
+    return text
+
+
+def _place(facts: dict[str, Any]) -> str:
+    """Give `file:line:column: ` and which statement it is, where an error has these facts."""
+    place = ""
+    if "file" in facts and "column" in facts:
+        place = f"{facts['file']}:{facts['line']}:{facts['column']}: "
+        facts["message"] = facts["message"].removeprefix(f"line {facts['line']}, column {facts['column']}: ")
+    if facts.get("statements", 1) > 1:
+        place += f"statement {facts['statement']} of {facts['statements']}: "
+    return place
+
+
+def _json(document: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(document, ensure_ascii=False, default=_fact) + "\n"
+
+
+def _fact(value: Any) -> Any:
+    from dex.wcl.values import blob_to_json
+
+    return blob_to_json(value) if isinstance(value, bytes) else str(value)
+
+
+def _write(text: str) -> None:
+    """Write to standard error; what it cannot encode is escaped, and a reader that left is no error."""
+    try:
+        sys.stderr.flush()
+        sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stderr.buffer.flush()
+    except (BrokenPipeError, ValueError):
+        return
+
+
+def _let_go_of_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,1 @@
+"""The formats that need more than a JSON encoder, each imported when it is asked for."""

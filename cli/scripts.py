@@ -1,0 +1,84 @@
+"""WCL scripts: read, checked as a whole, and run statement by statement."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from dex.cli.values import read_text
+from dex.wcl.commands import Command
+from dex.wcl.errors import DexError
+from dex.wcl.parser import Parsed, parse, parse_span
+from dex.wcl.statements import split
+
+
+class Statement(NamedTuple):
+    """One statement of a script: where it stands, and its command or the error that reading it gave.
+
+    `file` is None for text from the command line.
+    """
+
+    file: str | None
+    line: int
+    column: int
+    command: Command[Any] | DexError
+
+
+def read_script(file: str, *, tolerant: bool = False) -> list[Statement]:
+    """Read a file, or standard input where `file` is `-`; `tolerant` keeps errors of statements for later.
+
+    Raises:
+        InputError: the file cannot be read.
+        WclSyntaxError, InvalidCommand: unless tolerant, the first error, with the fact `file`.
+    """
+    return read_statements(read_text(file), file, tolerant=tolerant)
+
+
+def read_statements(text: str, file: str | None = None, *, tolerant: bool = False) -> list[Statement]:
+    """Read the statements of a text; see `read_script`."""
+    if tolerant:
+        return list(_each(text, file))
+    try:
+        return [_statement(parsed, file) for parsed in parse(text)]
+    except DexError as error:
+        _place(error, file)
+        raise
+
+
+def _each(text: str, file: str | None) -> Iterator[Statement]:
+    for span in split(text):
+        try:
+            yield _statement(parse_span(span), file)
+        except DexError as error:
+            _place(error, file)
+            yield Statement(file, span.line, span.column, error)
+
+
+def _statement(parsed: Parsed, file: str | None) -> Statement:
+    return Statement(file, parsed.line, parsed.column, parsed.command)
+
+
+def _place(error: DexError, file: str | None) -> None:
+    if file is not None:
+        error.facts["file"] = file
+
+
+def run_statement(engine: Any, statement: Statement) -> dict[str, Any]:
+    """Run one statement and give `command`, `status` and `result`.
+
+    Raises:
+        DexError: of the statement, with the facts `file`, `line` and `column`.
+    """
+    if isinstance(statement.command, DexError):
+        raise statement.command
+    try:
+        result = engine.execute(statement.command)
+    except DexError as error:
+        _place(error, statement.file)
+        error.facts.update(line=statement.line, column=statement.column)
+        raise
+    tag = statement.command.__struct_config__.tag
+    return {"command": tag, "status": getattr(result, "status", "ok"), "result": result}
+
+
+def commands_of(statements: list[Statement]) -> list[Command[Any]]:
+    """Give the commands that could be read."""
+    return [statement.command for statement in statements if isinstance(statement.command, Command)]

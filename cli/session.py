@@ -1,0 +1,108 @@
+"""What one command works with: its settings, its output and the engine, opened when first asked for."""
+
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dex.cli.color import wants_color
+from dex.cli.exits import Style
+from dex.cli.output import Output
+from dex.cli.settings import resolve
+
+if TYPE_CHECKING:
+    from dex.engine.local import LocalEngine
+
+
+class Session:
+    """One command's settings, output and engine; close it when the command ends.
+
+    `flags` are the global options that were given, by name. An `engine` that is passed in stays open.
+    """
+
+    def __init__(self, flags: dict[str, Any], engine: "LocalEngine | None" = None) -> None:
+        self.flags = flags
+        self.settings = resolve(flags, os.environ)
+        self._lent = engine
+        self._opened: LocalEngine | None = None
+
+    @property
+    def engine(self) -> "LocalEngine":
+        """The engine of the target."""
+        if self._lent is not None:
+            return self._lent
+        if self._opened is None:
+            from dex.engine.local import LocalEngine
+
+            self._opened = LocalEngine(self.settings["data-dir"])
+        return self._opened
+
+    @cached_property
+    def out(self) -> Output:
+        """Where results go."""
+        return Output(self.form, color=wants_color(self.settings["color"], sys.stdout, os.environ))
+
+    @property
+    def form(self) -> str:
+        """The output format: as set, else table on a terminal and json elsewhere."""
+        return self.settings["output"] or ("table" if sys.stdout.isatty() else "json")
+
+    @property
+    def form_is_explicit(self) -> bool:
+        """Tell whether somebody asked for the output format."""
+        return self.settings.values["output"].explicit
+
+    @property
+    def style(self) -> Style:
+        """How this command's errors are written."""
+        return Style(
+            json=self.form_is_explicit and self.form in ("json", "ndjson"),
+            color=wants_color(self.settings["color"], sys.stderr, os.environ),
+            traceback=self.flags.get("verbose", 0) > 1,
+        )
+
+    @property
+    def quiet(self) -> bool:
+        """Tell whether notes and progress are unwanted."""
+        return bool(self.flags.get("quiet"))
+
+    @property
+    def yes(self) -> bool:
+        """Tell whether destruction was agreed to beforehand."""
+        return bool(self.flags.get("yes"))
+
+    def note(self, text: str) -> None:
+        """Tell the person something that is no result, on standard error, unless quiet."""
+        if not self.quiet:
+            print(text, file=sys.stderr)  # noqa: T201 - notes to people
+
+    def close(self) -> None:
+        """Close the engine if this session opened it."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+
+class Host:
+    """Who runs commands: the process, or the shell, which lends its engine and its own global options."""
+
+    def __init__(self, flags: dict[str, Any] | None = None, engine: "LocalEngine | None" = None) -> None:
+        self.flags = flags or {}
+        self.engine = engine
+        self.style: Style | None = None
+
+    def session(self, flags: dict[str, Any]) -> Session:
+        """Make the session of one command and remember how its errors are written."""
+        merged = {**self.flags, **flags}
+        moved = any(merged.get(name) != self.flags.get(name) for name in ("data-dir", "context", "config"))
+        session = Session(merged, None if moved else self.engine)
+        self.style = session.style
+        return session
+
+
+class Ctx(typer.Context):
+    """The context that commands get; its `obj` is their session."""
+
+    obj: Session

@@ -1,0 +1,194 @@
+"""Settings: each from its flag, else the environment, else the context, else the file, else a default (spec: X-01).
+
+A new setting is a row of SETTINGS; flags, `dex config show`, the file's known keys and contexts follow from it.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dex.cli import configfile
+from dex.cli.color import color_variable
+from dex.cli.durations import format_duration, parse_duration
+from dex.wcl.errors import DexError, InputError
+from dex.wcl.names import did_you_mean
+
+FORMATS = ("table", "json", "ndjson", "yaml", "csv")
+COLORS = ("auto", "always", "never")
+
+Environ = Mapping[str, str]
+
+
+class Setting(NamedTuple):
+    """One setting: its name (also its flag, without dashes, and its key in the file), and how its text is read."""
+
+    name: str
+    variable: Callable[[Environ], tuple[str, str] | None]
+    parse: Callable[[str], Any]
+    default: Callable[[Environ], Any]
+    secret: bool = False
+
+
+class Resolved(NamedTuple):
+    """A setting's value and where it comes from; `explicit` is false for a default."""
+
+    value: Any
+    origin: str
+    explicit: bool = True
+
+
+def _output(text: str) -> str:
+    return _choice(text, FORMATS, "output format")
+
+
+def _color(text: str) -> str:
+    return _choice(text, COLORS, "colour mode")
+
+
+def _choice(text: str, allowed: tuple[str, ...], what: str) -> str:
+    if text in allowed:
+        return text
+    hint = did_you_mean(text, allowed)
+    remedy = f"{hint} use one of {', '.join(allowed)}".strip()
+    raise InputError(
+        f"{text!r} is not an {what}" if what[0] in "aeiou" else f"{text!r} is not a {what}", remedy
+    )
+
+
+def _bytes(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise InputError(f"{text!r} is not a number of bytes", "write a whole number above zero")
+    return int(text)
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise InputError("the data directory is empty", "name a directory")
+    return os.path.abspath(os.path.expanduser(text))
+
+
+def _data_dir(environ: Environ) -> str:
+    return os.path.join(configfile.base_dir(environ, "XDG_DATA_HOME", ".local/share"), "dex")
+
+
+def _none(_environ: Environ) -> None:
+    return None
+
+
+def _variable(name: str) -> Callable[[Environ], tuple[str, str] | None]:
+    """Read an environment variable; an empty one counts as unset."""
+    return lambda environ: (environ[name], name) if environ.get(name) else None
+
+
+SETTINGS = (
+    Setting("data-dir", _variable("DEX_DATA_DIR"), _path, _data_dir),
+    Setting("output", _variable("DEX_OUTPUT"), _output, _none),
+    Setting("timeout", _variable("DEX_TIMEOUT"), parse_duration, _none),
+    Setting("color", color_variable, _color, lambda _environ: "auto"),
+    Setting("journal-max-bytes", _none, _bytes, _none),
+    Setting("journal-max-age", _none, parse_duration, _none),
+)
+KNOWN = frozenset(setting.name for setting in SETTINGS)
+
+
+class Settings:
+    """The settings of one command."""
+
+    def __init__(self, values: dict[str, Resolved], config_path: str, config: dict[str, Any]) -> None:
+        self.values = values
+        self.config_path = config_path
+        self.config = config
+
+    def __getitem__(self, name: str) -> Any:
+        """Give a setting's value, None where nobody set it and there is no default."""
+        return self.values[name].value
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give setting, value and origin of each, secrets hidden (spec: X-01)."""
+        secret = {setting.name for setting in SETTINGS if setting.secret}
+        return [
+            {"setting": name, "value": _shown(name, found.value, name in secret), "origin": found.origin}
+            for name, found in self.values.items()
+        ]
+
+
+def _shown(name: str, value: Any, secret: bool) -> Any:
+    if secret and value is not None:
+        return "***"
+    return format_duration(value) if isinstance(value, float) else value
+
+
+def resolve(flags: Mapping[str, str], environ: Environ) -> Settings:
+    """Find every setting; `flags` are the global options that were given, by name.
+
+    Raises:
+        InputError: a value cannot be read, naming where it comes from; an unknown context; a bad file.
+    """
+    path, path_origin, required = _config_path(flags, environ)
+    config = configfile.load(path, required=required, known=KNOWN)
+    context, context_origin = _context_name(flags, environ, config, path)
+    overlay = _context(context, context_origin, config, path)
+    values = {"config": Resolved(path, path_origin), "context": Resolved(context, context_origin)}
+    for setting in SETTINGS:
+        values[setting.name] = _resolve_one(setting, flags, environ, (context, overlay), config, path)
+    return Settings(values, path, config)
+
+
+def _config_path(flags: Mapping[str, str], environ: Environ) -> tuple[str, str, bool]:
+    if flags.get("config"):
+        return flags["config"], "flag --config", True
+    if environ.get("DEX_CONFIG"):
+        return environ["DEX_CONFIG"], "environment DEX_CONFIG", True
+    return configfile.default_path(environ), "default", False
+
+
+def _context_name(
+    flags: Mapping[str, str], environ: Environ, config: dict[str, Any], path: str
+) -> tuple[str | None, str]:
+    if flags.get("context"):
+        return flags["context"], "flag --context"
+    if environ.get("DEX_CONTEXT"):
+        return environ["DEX_CONTEXT"], "environment DEX_CONTEXT"
+    if config.get("context"):
+        return config["context"], f"file {path}"
+    return None, "default"
+
+
+def _context(name: str | None, origin: str, config: dict[str, Any], path: str) -> dict[str, str]:
+    if name is None:
+        return {}
+    contexts: dict[str, dict[str, str]] = config.get("contexts", {})
+    if name not in contexts:
+        hint = did_you_mean(name, contexts) or "add it with `dex context add`"
+        raise InputError(f"there is no context {name!r} in {path} ({origin})", hint, context=name)
+    return contexts[name]
+
+
+def _resolve_one(
+    setting: Setting,
+    flags: Mapping[str, str],
+    environ: Environ,
+    context: tuple[str | None, dict[str, str]],
+    config: dict[str, Any],
+    path: str,
+) -> Resolved:
+    name = setting.name
+    if flags.get(name, "auto") != "auto":
+        return _parsed(setting, flags[name], f"flag --{name}")
+    variable = setting.variable(environ)
+    if variable is not None:
+        return _parsed(setting, variable[0], f"environment {variable[1]}")
+    if name in context[1]:
+        return _parsed(setting, context[1][name], f"context {context[0]}")
+    if name in config:
+        return _parsed(setting, config[name], f"file {path}")
+    return Resolved(setting.default(environ), "default", explicit=False)
+
+
+def _parsed(setting: Setting, text: str, origin: str) -> Resolved:
+    try:
+        return Resolved(setting.parse(text), origin)
+    except DexError as error:
+        raise InputError(
+            f"{setting.name}: {error.message} ({origin})", error.remedy, **error.facts
+        ) from error

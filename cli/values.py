@@ -1,0 +1,147 @@
+"""Values as they are written on the command line.
+
+`k=v` is text, `k:=JSON` is typed, `k=@FILE` is bytes from a file. A payload is text, `@FILE` or `-` (standard
+input). A key or a value that stands alone is text, or typed when it starts with `:=`. Arguments that are not UTF-8
+reach a row byte for byte.
+"""
+
+import os
+import sys
+from typing import Any
+
+from dex.wcl.errors import InputError
+from dex.wcl.values import value_from_json
+
+
+def read_bytes(source: str) -> bytes:
+    """Read a file, or standard input where `source` is `-`.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if source == "-":
+        return sys.stdin.buffer.read()
+    try:
+        with open(source, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time here
+            return file.read()
+    except OSError as error:
+        raise unreadable(source, error) from error
+
+
+def read_text(source: str) -> str:
+    """Read a file or standard input as UTF-8; a byte order mark is kept for the parser, which knows it.
+
+    Raises:
+        InputError: the file cannot be read or is not UTF-8.
+    """
+    data = read_bytes(source)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{source} is not UTF-8 at line {line}", "save it as UTF-8", file=source, line=line
+        ) from error
+
+
+def unreadable(source: str, error: OSError) -> InputError:
+    """Give the error for an input file that cannot be read."""
+    reason = error.strerror or str(error)
+    return InputError(f"cannot read {source}: {reason}", "check the path and its permissions", file=source)
+
+
+def payload_from(argument: str) -> bytes:
+    """Read a payload: text, `@FILE` or `-`.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    if argument == "-":
+        return read_bytes("-")
+    if argument.startswith("@"):
+        return read_bytes(argument[1:])
+    return os.fsencode(argument)
+
+
+def key_from(argument: str) -> bytes:
+    """Read a key: text, or JSON text or `{"bytes": …}` after `:=`.
+
+    Raises:
+        InputError: the part after `:=` is neither.
+    """
+    value = value_from(argument)
+    if isinstance(value, str):
+        return os.fsencode(value)
+    if isinstance(value, bytes):
+        return value
+    raise InputError(
+        f"the key {argument!r} is neither text nor bytes",
+        'write text, or := with "text" or {"bytes": "<base64>"}',
+    )
+
+
+def value_from(argument: str) -> Any:
+    """Read a value that stands alone: text, or typed JSON after `:=`.
+
+    Raises:
+        InputError: the part after `:=` is not JSON.
+    """
+    return typed(argument[2:], argument) if argument.startswith(":=") else _text(argument)
+
+
+def assignment(argument: str) -> tuple[str, Any]:
+    """Read `k=v`, `k:=JSON` or `k=@FILE`.
+
+    Raises:
+        InputError: there is no name or no `=`, the JSON is wrong or the file cannot be read.
+    """
+    name, equals, value = argument.partition("=")
+    is_typed = name.endswith(":")
+    name = name.removesuffix(":") if is_typed else name
+    if not equals or not name:
+        raise InputError(
+            f"{argument!r} is not an assignment", "write k=text, k:=JSON or k=@FILE", argument=argument
+        )
+    if is_typed:
+        return name, typed(value, argument)
+    return name, read_bytes(value[1:]) if value.startswith("@") else _text(value)
+
+
+def assignments(arguments: list[str]) -> dict[str, Any]:
+    """Read several assignments.
+
+    Raises:
+        InputError: as `assignment`, or a name is given twice.
+    """
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, value = assignment(argument)
+        if name in values:
+            raise InputError(f"{name!r} is given twice", "give each name one value", name=name)
+        values[name] = value
+    return values
+
+
+def typed(text: str, argument: str) -> Any:
+    """Read JSON as a value; `argument` is what to quote in an error.
+
+    Raises:
+        InputError: `text` is not JSON, or a number is out of range.
+    """
+    import msgspec
+
+    try:
+        return value_from_json(msgspec.json.decode(text))
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InputError(
+            f"the JSON in {argument!r} is wrong: {error}", "quote text, as in k:='\"text\"'"
+        ) from error
+
+
+def _text(argument: str) -> str | bytes:
+    """Give text, or the bytes of an argument that is not UTF-8."""
+    raw = os.fsencode(argument)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
