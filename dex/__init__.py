@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dex.engine.client import AsyncClient, Client, connect
     from dex.engine.statestore import Extractor, StateStore
     from dex.wcl.commands import Freshness, StoreRow, StoreRows
     from dex.wcl.errors import (
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "AsyncClient": "dex.engine.client",
     "Client": "dex.engine.client",
     "connect": "dex.engine.client",
     "Extractor": "dex.engine.statestore",
@@ -41,7 +39,6 @@ _HOME = {
 }
 
 __all__ = [
-    "AsyncClient",
     "Client",
     "Conflict",
     "DexError",

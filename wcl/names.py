@@ -18,9 +18,7 @@ def check_name(name: str, what: str) -> None:
         InvalidCommand: with facts `name`.
     """
     if not isinstance(name, str) or not name.strip():
-        raise InvalidCommand(
-            f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name
-        )
+        raise InvalidCommand(f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name)
     problem = _problem(name)
     if problem:
         raise InvalidCommand(f"the {what} {name!r} {problem}", "choose another name", name=name)

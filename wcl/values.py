@@ -165,7 +165,7 @@ def value_from_json(data: Any) -> Any:
 
 def _bytes_from_json(data: Any) -> bytes:
     if not isinstance(data, dict) or set(data) != {"bytes"} or not isinstance(data["bytes"], str):
-        raise InvalidCommand("expected text or {\"bytes\": \"<base64>\"}", "encode binary data as base64")
+        raise InvalidCommand('expected text or {"bytes": "<base64>"}', "encode binary data as base64")
     try:
         return b64decode(data["bytes"], validate=True)
     except ValueError as error:

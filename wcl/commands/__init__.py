@@ -55,6 +55,7 @@ from dex.wcl.commands.stores import (
     StoreRow,
     StoreRows,
     StoreSummary,
+    Written,
     check_named_keys,
 )
 
@@ -134,5 +135,6 @@ __all__ = [
     "StoreRow",
     "StoreRows",
     "StoreSummary",
+    "Written",
     "check_named_keys",
 ]

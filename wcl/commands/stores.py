@@ -119,21 +119,27 @@ class Dropped(msgspec.Struct, kw_only=True):
     existed: bool
 
 
-class RowWritten(msgspec.Struct, kw_only=True):
-    """The result of a put. `replayed` marks the first outcome of a repeated mutation id (spec: S-07)."""
+class Written(msgspec.Struct, kw_only=True):
+    """What every mutation of rows gives. `replayed` marks the first outcome of a repeated mutation id (spec: S-07)."""
 
     seq: int
     replayed: bool
     freshness: Freshness
 
 
-class RowDeleted(RowWritten, kw_only=True):
+class RowWritten(Written, kw_only=True):
+    """The result of a put; `replaced` tells whether there was a row with that key."""
+
+    replaced: bool
+
+
+class RowDeleted(Written, kw_only=True):
     """The result of a delete; `existed` tells whether there was a row (spec: S-08)."""
 
     existed: bool
 
 
-class StoreCleared(RowWritten, kw_only=True):
+class StoreCleared(Written, kw_only=True):
     """The result of a clear; `existed` tells whether there was any row."""
 
     existed: bool
@@ -203,6 +209,9 @@ class DropStateStore(Command[Dropped], frozen=True):
     name: str
     if_exists: bool = False
 
+    def __post_init__(self) -> None:
+        check_name(self.name, "store name")
+
 
 class DescribeStateStore(Command[StoreDescription], frozen=True):
     """Tell all about one store, a dropped one included (spec: S-19)."""
@@ -215,9 +224,6 @@ class DescribeStateStore(Command[StoreDescription], frozen=True):
 
 class ShowStateStores(Command[list[StoreSummary]], frozen=True):
     """List the stores that are not dropped, by name."""
-
-    def __post_init__(self) -> None:
-        check_name(self.name, "store name")
 
 
 class RebuildStateStore(Command[StoreRebuilt], frozen=True):

@@ -1,0 +1,151 @@
+"""The SDK's Client: conveniences over the two doors, WCL and typed commands (spec: W-09)."""
+
+import os
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+
+from dex.engine.protocol import Engine
+from dex.engine.statestore import StateStore
+from dex.wcl.commands import (
+    Command,
+    DescribeStateStore,
+    Dropped,
+    DropStateStore,
+    PageRows,
+    ShowStateStores,
+    StoreDescription,
+    StoreSummary,
+)
+from dex.wcl.wire import command_from
+
+R = TypeVar("R")
+
+
+class StatementResult(msgspec.Struct):
+    """What one WCL statement did. `command` is its typed command's name; `status` is created, unchanged, dropped or ok."""
+
+    command: str
+    status: str
+    result: Any
+
+
+def run_statement(engine: Engine, command: Command[Any]) -> StatementResult:
+    """Carry out the typed command of a statement and say what it did.
+
+    Raises:
+        DexError: as `Engine.execute`.
+    """
+    result = engine.execute(command)
+    return StatementResult(str(command.__struct_config__.tag), getattr(result, "status", "ok"), result)
+
+
+class StateStores:
+    """The control plane of stores: `client.state_stores`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def define(self, spec: StateStore, source: str | None = None) -> StateStore:
+        """Declare a spec, over the feed `source` if one is named, and give it bound (spec: W-05, F-02).
+
+        Raises:
+            ValueError: keys and source do not fit; nothing was called (spec: F-05).
+            Refused: the name was dropped before, or the feed does not exist.
+            Conflict: the store exists with another source.
+        """
+        self._engine.execute(spec.definition(source))
+        return spec.bind(self._engine)
+
+    def drop(self, name: str) -> Dropped:
+        """Tombstone a store (spec: S-14).
+
+        Raises:
+            Refused: there is none, or it was dropped before.
+        """
+        return self._engine.execute(DropStateStore(name=name))
+
+    def describe(self, name: str) -> StoreDescription:
+        """Tell all about a store, a dropped one included (spec: S-19).
+
+        Raises:
+            Refused: there is none.
+        """
+        return self._engine.execute(DescribeStateStore(name=name))
+
+    def list(self) -> list[StoreSummary]:
+        """List the stores that are not dropped, by name."""
+        return self._engine.execute(ShowStateStores())
+
+
+class Client:
+    """One target: the embedded engine in a directory. Close it, or use it as a context manager."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.state_stores = StateStores(engine)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wcl(self, text: str) -> list[StatementResult]:
+        """Parse WCL, then run its statements in order (spec: W-09).
+
+        Raises:
+            WclSyntaxError: with line and column; nothing was run.
+            DexError: the first statement that fails; those before it have been carried out.
+        """
+        from dex.wcl.parser import parse
+
+        return [run_statement(self.engine, statement.command) for statement in parse(text)]
+
+    def commands(self, commands: Iterable[Command[Any] | Mapping[str, Any]]) -> list[Any]:
+        """Run typed commands, or their JSON form as dicts, in order (spec: W-09).
+
+        Raises:
+            InputError: one is not a command; nothing was run.
+            DexError: the first command that fails; those before it have been carried out.
+        """
+        typed = [
+            command if isinstance(command, Command) else command_from(command, f"$[{index}]")
+            for index, command in enumerate(commands)
+        ]
+        return [self.engine.execute(command) for command in typed]
+
+    def execute(self, command: Command[R]) -> R:
+        """Run one typed command and give its result.
+
+        Raises:
+            DexError: of the kind that fits.
+        """
+        return self.engine.execute(command)
+
+    def state_store(self, name: str) -> StateStore:
+        """Bind a store that exists (spec: S-18).
+
+        Raises:
+            Refused: there is none, with the nearest names.
+        """
+        self.engine.execute(PageRows(store=name, limit=1))
+        return StateStore(name, self.engine)
+
+    def close(self) -> None:
+        """Release the engine's files and threads."""
+        self.engine.close()
+
+
+def connect(target: str | os.PathLike[str], *, timeout: float = 60.0) -> Client:
+    """Give a client of the embedded engine in the directory `target`, which is made on first use.
+
+    `timeout` is how many seconds a command may wait for other processes.
+    """
+    from dex.engine.local import LocalEngine
+
+    return Client(LocalEngine(target, timeout=timeout))

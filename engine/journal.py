@@ -1,0 +1,97 @@
+"""The journal: every committed mutation in order, each a typed command that names all its effects.
+
+A record is written in the transaction that applies it, so that what is in the journal has happened and what
+has happened is in the journal. Replaying it into an empty file gives the same state.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from dex.wcl.commands import (
+    AppendRecords,
+    ClearStateStore,
+    Command,
+    DefineFeed,
+    DefineStateStore,
+    DeleteRow,
+    DropFeed,
+    DropStateStore,
+    PutRow,
+    RebuildStateStore,
+)
+
+Mutation = (
+    PutRow
+    | DeleteRow
+    | ClearStateStore
+    | AppendRecords
+    | DefineStateStore
+    | DropStateStore
+    | RebuildStateStore
+    | DefineFeed
+    | DropFeed
+)
+"""The commands that change state: exactly these are journaled."""
+
+# Deterministic, so that the same contents always have the same digest (spec: S-07).
+encode_record = msgspec.msgpack.Encoder(order="deterministic").encode
+_TRIM_ROWS = 500
+
+
+def _as_is(_kind: type, data: Any) -> Any:
+    return data
+
+
+_decoder = msgspec.msgpack.Decoder(Mutation, dec_hook=_as_is)
+
+
+class Head(NamedTuple):
+    """The end of the journal: the last position, its time in ms, and the bytes of all records so far."""
+
+    seq: int
+    at: int
+    total: int
+
+
+class Entry(NamedTuple):
+    """One journaled mutation with its position and time."""
+
+    seq: int
+    at: int
+    mutation: Command[Any]
+
+
+def write(connection: sqlite3.Connection, entries: list[tuple[int, int, int, bytes]]) -> None:
+    """Append rows of (seq, at, total, record) inside the current transaction."""
+    connection.executemany("INSERT INTO journal (seq, at, total, record) VALUES (?, ?, ?, ?)", entries)
+
+
+def read(connection: sqlite3.Connection, after: int = 0) -> Iterator[Entry]:
+    """Give the journaled mutations after a position, in order."""
+    query = "SELECT seq, at, record FROM journal WHERE seq > ? ORDER BY seq"
+    for seq, at, record in connection.execute(query, (after,)):
+        yield Entry(seq, at, _decoder.decode(record))
+
+
+def trim(connection: sqlite3.Connection, now_ms: int, max_bytes: int, max_age_ms: int) -> bool:
+    """Delete one bounded pass of records beyond the retention, the oldest first; tell whether more remain.
+
+    The last record always stays: it says what the next position is.
+    """
+    ends = connection.execute(
+        "SELECT (SELECT min(seq) FROM journal), seq, total FROM journal ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    if ends is None:
+        return False
+    first, last, total = ends
+    stop = min(first + _TRIM_ROWS, last)
+    # `total` and `at` rise with seq, so that one look at the end of the pass tells for all before it.
+    deletable = "SELECT max(seq) FROM journal WHERE seq >= ? AND seq < ? AND (total <= ? OR at < ?)"
+    until = connection.execute(deletable, (first, stop, total - max_bytes, now_ms - max_age_ms)).fetchone()[0]
+    if until is None:
+        return False
+    connection.execute("DELETE FROM journal WHERE seq <= ?", (until,))
+    return bool(until == stop - 1 and stop < last)

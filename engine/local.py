@@ -1,0 +1,244 @@
+"""The embedded engine: one SQLite file, used by one process or many."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dex.engine.catalog import Store, feed_summary, summary
+from dex.engine.clock import Clock, SystemClock, iso
+from dex.engine.feeds import page as page_of_feed
+from dex.engine.feeds import totals as feed_totals
+from dex.engine.housekeeping import Housekeeping, Retention
+from dex.engine.machine import MUTATIONS
+from dex.engine.reader import Readers, Snapshot
+from dex.engine.sqlite.connection import database_path
+from dex.engine.stores import reads
+from dex.engine.stores.materialise import is_behind, last_seq, unique_conflicts
+from dex.engine.writer import Writer
+from dex.wcl.commands import (
+    Command,
+    DescribeFeed,
+    DescribeStateStore,
+    FeedDescription,
+    FeedPage,
+    FeedSummary,
+    GetBy,
+    GetRow,
+    PageRecords,
+    PageRows,
+    ShowFeeds,
+    ShowStateStores,
+    StoreDescription,
+    StorePage,
+    StoreRow,
+    StoreRows,
+    StoreSummary,
+)
+from dex.wcl.errors import Conflict, DexError
+
+R = TypeVar("R")
+
+DEFAULT_TIMEOUT = 60.0
+_GRACE_SECONDS = 0.05
+_POLL_SECONDS = 0.02
+_SETTLE_PASS_SECONDS = 0.05
+
+
+class LocalEngine:
+    """Carries out typed commands on the file in a data directory.
+
+    `timeout` is how many seconds a command waits while other processes hold the file. Closing gives housekeeping
+    a moment, so that a sequence of short processes also gets it done.
+
+    Raises:
+        Refused: at the first command, where the directory or the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        data_dir: str | os.PathLike[str],
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        retention: Retention | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.path: Path = database_path(data_dir)
+        self._clock = clock or SystemClock()
+        self._housekeeping = Housekeeping(self._clock, retention or Retention())
+        self._writer = Writer(self.path, self._clock, timeout, self._wake)
+        self._readers = Readers(self.path, timeout)
+
+    def execute(self, command: Command[R]) -> R:
+        """Carry out one command and give its result.
+
+        Raises:
+            DexError: of the kind that fits; a mutation that raises has changed nothing.
+        """
+        if type(command) in MUTATIONS:
+            (result,) = self._writer.write((command,))
+            if isinstance(result, DexError):
+                raise result
+            return result  # type: ignore[no-any-return]  # R by the command's own declaration
+        return _READS[type(command)](self, command)  # type: ignore[no-any-return]  # as above
+
+    def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
+        """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share a commit."""
+        results: list[Any | DexError] = []
+        position = 0
+        while position < len(commands):
+            end = position
+            while end < len(commands) and type(commands[end]) in MUTATIONS:
+                end += 1
+            if end > position:
+                results.extend(self._writer.write(commands[position:end]))
+                position = end
+            else:
+                results.append(self._attempt(commands[position]))
+                position += 1
+        return results
+
+    def settle(self, on_pass: Callable[[], None] | None = None) -> None:
+        """Do all housekeeping now; `on_pass` is called between passes, so that a caller can show progress or stop."""
+        work = self._housekeeping.one_pass(_SETTLE_PASS_SECONDS)
+        while self._writer.run(work):
+            if on_pass is not None:
+                on_pass()
+
+    def close(self) -> None:
+        """End the housekeeping and close the file; a closed engine raises Unavailable."""
+        self._housekeeping.stop(_GRACE_SECONDS)
+        self._readers.close()
+        self._writer.close()
+
+    def _wake(self) -> None:
+        self._housekeeping.wake(self._writer)
+
+    def _attempt(self, command: Command[Any]) -> Any | DexError:
+        try:
+            return self.execute(command)
+        except DexError as error:
+            return error
+
+    def get_row(self, command: GetRow) -> StoreRow | None:
+        """Read one row (spec: S-09, S-11)."""
+        if not command.strict:
+            return reads.get(self._readers, command)
+        return self._strictly(command.store, command.wait_ms, lambda snapshot: reads.get_from(snapshot, command))
+
+    def get_by(self, command: GetBy) -> StoreRows:
+        """Read every row that carries a named value (spec: S-10, S-11)."""
+        if not command.strict:
+            with self._readers.snapshot() as snapshot:
+                return reads.get_by(snapshot, command)
+        return self._strictly(command.store, command.wait_ms, lambda snapshot: reads.get_by(snapshot, command))
+
+    def page_rows(self, command: PageRows) -> StorePage:
+        """Read a bounded page in key order (spec: S-12)."""
+        with self._readers.snapshot() as snapshot:
+            return reads.page(snapshot, command)
+
+    def show_state_stores(self, _command: ShowStateStores) -> list[StoreSummary]:
+        """List the live stores by name (spec: W-03)."""
+        with self._readers.snapshot() as snapshot:
+            stores = sorted(snapshot.catalog.stores.values(), key=lambda store: store.name)
+            return [_summary(snapshot, store) for store in stores if not store.dropped]
+
+    def describe_state_store(self, command: DescribeStateStore) -> StoreDescription:
+        """Tell all about one store (spec: S-19)."""
+        with self._readers.snapshot() as snapshot:
+            store = snapshot.catalog.any_store(command.name)
+            head = _summary(snapshot, store)
+            rows, postings, size = (0, 0, 0) if store.dropped else reads.totals(snapshot.connection, store)
+            how_fresh = reads.freshness(snapshot, store._replace(feed=None) if store.dropped else store)
+            lost = 0 if store.feed is None or store.dropped else unique_conflicts(snapshot.connection, store.live)
+            return StoreDescription(
+                name=head.name,
+                stage=head.stage,
+                source=head.source,
+                keys=head.keys,
+                rows=rows,
+                postings=postings,
+                bytes=size,
+                applied_seq=how_fresh.applied_seq,
+                committed_seq=how_fresh.committed_seq,
+                behind=how_fresh.behind,
+                unique_conflicts=lost,
+                created_at=iso(store.created_at),
+                updated_at=iso(store.updated_at),
+            )
+
+    def show_feeds(self, _command: ShowFeeds) -> list[FeedSummary]:
+        """List the live feeds by name (spec: W-11)."""
+        with self._readers.snapshot() as snapshot:
+            feeds = sorted(snapshot.catalog.feeds.values(), key=lambda feed: feed.name)
+            return [feed_summary(feed, snapshot.catalog.over(feed)) for feed in feeds if not feed.dropped]
+
+    def describe_feed(self, command: DescribeFeed) -> FeedDescription:
+        """Tell all about one feed (spec: W-11)."""
+        with self._readers.snapshot() as snapshot:
+            feed = snapshot.catalog.any_feed(command.name)
+            head = feed_summary(feed, snapshot.catalog.over(feed))
+            records, size = (0, 0) if feed.dropped else feed_totals(snapshot.connection, feed)
+            return FeedDescription(
+                name=head.name,
+                stage=head.stage,
+                stores=head.stores,
+                records=records,
+                bytes=size,
+                last_seq=0 if feed.dropped else last_seq(snapshot.connection, feed),
+                created_at=iso(feed.created_at),
+                updated_at=iso(feed.updated_at),
+            )
+
+    def page_records(self, command: PageRecords) -> FeedPage:
+        """Read records after a position; an empty page may wait for one (spec: F-01)."""
+        deadline = self._clock.monotonic() + command.wait_ms / 1000
+        while True:
+            with self._readers.snapshot() as snapshot:
+                feed = snapshot.catalog.feed(command.feed)
+                page = page_of_feed(snapshot.connection, feed, command.after, command.limit)
+            remaining = deadline - self._clock.monotonic()
+            if page.records or remaining <= 0:
+                return page
+            self._housekeeping.pause(min(_POLL_SECONDS, remaining))
+
+    def _strictly(self, name: str, wait_ms: int, read: Callable[[Snapshot], R]) -> R:
+        """Read once the store has all that is committed, helping it along meanwhile (spec: S-11).
+
+        Raises:
+            Conflict: the wait ended first (`reason` index_behind).
+        """
+        deadline = self._clock.monotonic() + wait_ms / 1000
+        while True:
+            with self._readers.snapshot() as snapshot:
+                how_fresh = reads.freshness(snapshot, snapshot.catalog.store(name))
+                if how_fresh.behind == 0:
+                    return read(snapshot)
+            if self._clock.monotonic() >= deadline:
+                raise Conflict(
+                    f"store {name!r} is {how_fresh.behind} positions behind after {wait_ms} ms",
+                    "retry, wait longer, or drop strict",
+                    reason="index_behind",
+                    store=name,
+                    applied_seq=how_fresh.applied_seq,
+                    committed_seq=how_fresh.committed_seq,
+                    behind=how_fresh.behind,
+                )
+            self._writer.run(self._housekeeping.one_pass())
+
+
+def _summary(snapshot: Snapshot, store: Store) -> StoreSummary:
+    return summary(store, building=is_behind(snapshot.connection, store))
+
+
+_READS: dict[type[Command[Any]], Callable[[LocalEngine, Any], Any]] = {
+    GetRow: LocalEngine.get_row,
+    GetBy: LocalEngine.get_by,
+    PageRows: LocalEngine.page_rows,
+    ShowStateStores: LocalEngine.show_state_stores,
+    DescribeStateStore: LocalEngine.describe_state_store,
+    ShowFeeds: LocalEngine.show_feeds,
+    DescribeFeed: LocalEngine.describe_feed,
+    PageRecords: LocalEngine.page_records,
+}

@@ -1,0 +1,57 @@
+"""The state machine: one apply function for each mutation, the only writers of state."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dex.engine import feeds, outcomes
+from dex.engine.apply import Apply, Outcome
+from dex.engine.stores import definitions, rows
+from dex.wcl.commands import (
+    AppendRecords,
+    ClearStateStore,
+    Command,
+    DefineFeed,
+    DefineStateStore,
+    DeleteRow,
+    DropFeed,
+    DropStateStore,
+    PutRow,
+    RebuildStateStore,
+)
+
+_APPLY: dict[type[Command[Any]], Callable[[Apply, Any], Outcome]] = {
+    PutRow: rows.put,
+    DeleteRow: rows.delete,
+    ClearStateStore: definitions.clear,
+    AppendRecords: feeds.append,
+    DefineStateStore: definitions.define,
+    DropStateStore: definitions.drop,
+    RebuildStateStore: definitions.rebuild,
+    DefineFeed: feeds.define,
+    DropFeed: feeds.drop,
+}
+
+MUTATIONS = frozenset(_APPLY)
+
+
+def apply(surroundings: Apply, mutation: Command[Any], record: bytes) -> Outcome:
+    """Carry out one mutation; `record` is its journal form.
+
+    Raises:
+        DexError: the mutation does not fit the state; nothing was written.
+    """
+    run = _APPLY[type(mutation)]
+    if getattr(mutation, "mutation_id", None) is None:
+        return run(surroundings, mutation)
+    return outcomes.once(surroundings, _scope(surroundings, mutation), mutation, record, run)
+
+
+def _scope(surroundings: Apply, mutation: Any) -> int:
+    """Give the id of the store or feed that a mutation is sent to; mutation ids are distinct within it."""
+    match mutation:
+        case AppendRecords():
+            return surroundings.catalog.feed(mutation.feed).id
+        case ClearStateStore():
+            return surroundings.catalog.store(mutation.name).id
+        case _:
+            return surroundings.catalog.store(mutation.store).id

@@ -1,0 +1,1 @@
+"""StateStores: definitions, rows, reads, and the materialising of Feeds into them."""

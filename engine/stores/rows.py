@@ -1,0 +1,106 @@
+"""Writing rows: puts and deletes, with unique values claimed by the first commit in journal order (spec: S-01, S-06)."""
+
+import sqlite3
+from typing import Any
+
+from dex.engine.apply import Apply, Outcome
+from dex.engine.catalog import Store
+from dex.engine.freshness import current
+from dex.engine.postings import NULL, to_column
+from dex.engine.stores.keys import undeclared
+from dex.engine.stores.tables import RowSql, sql
+from dex.wcl.commands import DeleteRow, PutRow, RowDeleted, RowWritten
+from dex.wcl.errors import Conflict, Refused
+from dex.wcl.values import blob_to_json, value_to_json
+
+
+def put(apply: Apply, command: PutRow) -> Outcome:
+    """Write the whole row.
+
+    Raises:
+        Refused: no such store, a feed-sourced one, or an undeclared named key; nothing was written.
+        Conflict: another row has a unique value (`reason` unique); nothing was written.
+    """
+    store = manual(apply, command.store)
+    columns = _columns(store, command.named)
+    statements = sql(store, store.live)
+    parameters = (command.key, command.payload, *columns)
+    try:
+        replaced = upsert(apply.connection, statements, parameters)
+    except sqlite3.IntegrityError as error:
+        raise _unique_conflict(apply.connection, store, statements, command, columns) from error
+    return Outcome(RowWritten(seq=apply.seq, replaced=replaced, replayed=False, freshness=current(apply.seq)))
+
+
+def delete(apply: Apply, command: DeleteRow) -> Outcome:
+    """Remove the row, if there is one.
+
+    Raises:
+        Refused: no such store, or a feed-sourced one.
+    """
+    store = manual(apply, command.store)
+    existed = apply.connection.execute(sql(store, store.live).delete, (command.key,)).rowcount > 0
+    return Outcome(RowDeleted(seq=apply.seq, existed=existed, replayed=False, freshness=current(apply.seq)))
+
+
+def manual(apply: Apply, name: str) -> Store:
+    """Give a live store whose rows callers write.
+
+    Raises:
+        Refused: there is none, or a Feed is its only writer (spec: F-05).
+    """
+    store = apply.catalog.store(name)
+    if store.feed is not None:
+        raise Refused(
+            f"store {name!r} materialises feed {store.feed.name!r} and takes no writes of its own",
+            f"append to feed {store.feed.name!r}, or rebuild the store from it",
+            name=name,
+            reason="feed_sourced",
+        )
+    return store
+
+
+def upsert(connection: sqlite3.Connection, statements: RowSql, parameters: tuple[Any, ...]) -> bool:
+    """Update the row, or insert it where there is none; tell whether there was one.
+
+    Raises:
+        sqlite3.IntegrityError: another row has a unique value; nothing was written.
+    """
+    if connection.execute(statements.update, parameters).rowcount:
+        return True
+    connection.execute(statements.insert, parameters)
+    return False
+
+
+def _columns(store: Store, named: dict[str, Any]) -> list[Any]:
+    """Give one column value per declared key, None where it is absent.
+
+    Raises:
+        Refused: `named` has a key that is not declared (spec: S-05).
+    """
+    columns = [to_column(named[key.name]) if key.name in named else None for key in store.keys]
+    if len(named) > len(columns) - columns.count(None):
+        declared = {key.name for key in store.keys}
+        raise undeclared(store, next(name for name in named if name not in declared))
+    return columns
+
+
+def _unique_conflict(
+    connection: sqlite3.Connection, store: Store, statements: RowSql, command: PutRow, columns: list[Any]
+) -> Conflict:
+    for key, holder_sql, column in zip(store.keys, statements.holders, columns, strict=True):
+        if holder_sql is None or column is None or column == NULL:
+            continue
+        holder = connection.execute(holder_sql, (column, command.key)).fetchone()
+        if holder is not None:
+            held_by, value = blob_to_json(holder[0]), value_to_json(command.named[key.name])
+            return Conflict(
+                f"store {store.name!r}: row {held_by!r} already has {key.name} = {value!r}, which is unique",
+                "change or delete that row first, or put another value",
+                reason="unique",
+                store=store.name,
+                named_key=key.name,
+                value=value,
+                holder=held_by,
+            )
+    raise AssertionError("SQLite reported a unique value taken, and no row has it")
