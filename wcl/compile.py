@@ -18,7 +18,7 @@ def compile_statement(node: ast.Statement) -> Command[Any]:
 
 
 def place_at_fault(node: ast.Statement, error: InvalidCommand) -> ast.Place:
-    """Find the named key that an error names, or else the statement; of a key declared twice, the second one."""
+    """Find the named key that an error names, of two the second one; or else the statement."""
     if not isinstance(node, ast.DefineStateStore):
         return node.place
     named = [key.place for key in node.keys if key.name == error.facts.get("named_key")]

@@ -1,7 +1,7 @@
 """Lark's errors in plain words (spec: W-06, W-10)."""
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lark import Token, UnexpectedInput, UnexpectedToken
 
@@ -61,16 +61,17 @@ class Diagnosis(NamedTuple):
 
 def syntax_error(error: UnexpectedInput, span: Span) -> WclSyntaxError:
     """Translate what Lark says about the text of `span`; lines and columns are those of the whole script."""
-    accepted = error.interactive_parser.accepts()
+    accepted = _accepted(error)
     expected = [WORDS.get(name, name) for name in ORDER if name in accepted]
-    if isinstance(error, UnexpectedToken):
-        token = error.token
-        at_end = token.type == "$END"
-        start = (token.end_pos if at_end else token.start_pos) or 0
-        diagnosis = _at_end(expected) if at_end else _unexpected_token(token, accepted, expected)
-    else:
-        start = error.pos_in_stream or 0
+    if not isinstance(error, UnexpectedToken):
+        start = error.pos_in_stream
         diagnosis = _unexpected_character(span.text, start)
+    elif error.token.type == "$END":
+        start = error.token.end_pos  # Lark gives the end of the text the place of the last token
+        diagnosis = Diagnosis(f"expected {_either(expected)}")
+    else:
+        start = error.token.start_pos
+        diagnosis = _unexpected_token(error.token, accepted, expected)
     facts = locate(span.source, span.offset + start)
     return WclSyntaxError(
         f"line {facts['line']}, column {facts['column']}: {diagnosis.problem}",
@@ -81,17 +82,18 @@ def syntax_error(error: UnexpectedInput, span: Span) -> WclSyntaxError:
     )
 
 
-def _at_end(expected: list[str]) -> Diagnosis:
-    return Diagnosis(f"expected {_either(expected)}")
+def _accepted(error: UnexpectedInput) -> set[str]:
+    """Give the terminals that could have stood where the error is."""
+    interactive: Any = error.interactive_parser  # Lark sets it on what a parser raises, and leaves it untyped
+    accepted: set[str] = interactive.accepts()
+    return accepted
 
 
 def _unexpected_token(token: Token, accepted: set[str], expected: list[str]) -> Diagnosis:
     word = token.upper()
     if "DEFINE" in accepted and word in ELSEWHERE:
         command = ELSEWHERE[word]
-        return Diagnosis(
-            f"{word} is not WCL, which has no operations on rows and records", f"use `{command}`", command
-        )
+        return Diagnosis(f"{word} is not WCL, which has no operations on rows and records", f"use `{command}`", command)
     found = visible(token if len(token) <= MAX_FOUND else token[:MAX_FOUND] + "…")
     problem = f"expected {_either(expected)}, found {found}"
     if token.type in KEYWORDS and accepted & NAMES:
@@ -111,7 +113,7 @@ def _suggest(problem: str, suggestion: str) -> Diagnosis:
 
 
 def _nearest_keyword(word: str, keywords: list[str]) -> str | None:
-    """Give what was probably meant: a keyword run into the next word, another product's verb, or a misspelling."""
+    """Give what was probably meant: a keyword and the next word, a verb of this language, or a near word."""
     upper = word.upper()
     for keyword in keywords:
         rest = word[len(keyword) :]
@@ -123,7 +125,7 @@ def _nearest_keyword(word: str, keywords: list[str]) -> str | None:
 
 
 def _either(words: list[str]) -> str:
-    """Join words as in "a, b or c"; where there is a choice of words, a `;` is not worth telling at the start."""
+    """Join words as in "a, b or c"; at the start of a statement a `;` is not worth telling."""
     if words[0] == "DEFINE":
         words = [word for word in words if word != ";"]
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
@@ -136,9 +138,7 @@ def _unexpected_character(text: str, start: int) -> Diagnosis:
             return Diagnosis(f"this {what} is never closed", f"end it with {end}")
     character = text[start]
     if character == ".":
-        return Diagnosis(
-            "a dot stands between two segments of a name", "write a name such as accounts.employees"
-        )
+        return Diagnosis("a dot stands between two segments of a name", "write a name such as accounts.employees")
     problem = f"unexpected character {_character(character)}"
     word = _word_around(text, start)
     if word == character or not word.isprintable():
@@ -156,7 +156,7 @@ def _character(character: str) -> str:
 
 
 def _word_around(text: str, start: int) -> str:
-    """Give the run of characters around an offset that was probably meant as one name, at most a name's length."""
+    """Give the run of characters around an offset that was probably meant as one name."""
     before = _BEFORE.search(text[max(0, start - MAX_NAME_BYTES) : start])
     after = _AFTER.match(text[start : start + MAX_NAME_BYTES])
     return (before.group() if before else "") + (after.group() if after else "")

@@ -66,7 +66,7 @@ class WclSyntaxError(InputError):
 
 
 class InvalidCommand(Refused, ValueError):
-    """A declaration, name, key or value breaks its contract; raised before anything is called (spec: W-07, S-02)."""
+    """A declaration, name, key or value breaks its contract; raised before any call (spec: W-07, S-02)."""
 
 
 class NotFound(DexError):

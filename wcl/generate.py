@@ -7,6 +7,7 @@ Run `python -m dex.wcl.generate > wcl/table.py` after a change of the grammar.
 import hashlib
 import sys
 from importlib import resources
+from typing import Any
 
 import lark
 from lark.grammar import Rule
@@ -33,11 +34,9 @@ def grammar_text() -> str:
     return resources.files("dex.wcl").joinpath("grammar.lark").read_text(encoding="utf-8")
 
 
-def build(grammar: str, transformer: "lark.Transformer[lark.Token, object] | None" = None) -> lark.Lark:
+def build(grammar: str, transformer: "lark.Transformer[lark.Token, Any] | None" = None) -> lark.Lark:
     """Make the parser from the grammar itself."""
-    return lark.Lark(
-        grammar, parser="lalr", lexer="contextual", maybe_placeholders=True, transformer=transformer
-    )
+    return lark.Lark(grammar, parser="lalr", lexer="contextual", maybe_placeholders=True, transformer=transformer)
 
 
 def render(grammar: str) -> str:

@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal[
     "space", "comment", "string", "keyword", "name", "semicolon", "punctuation",
     "open_comment", "open_string", "open_name", "other",
 ]  # fmt: skip
-"""`open_…` is what is never closed and runs to the end of the text; `other` is a character WCL has no use for."""
+"""`open_…` is never closed and runs to the end of the text; `other` is a character WCL has no use for."""
 
 NAME: Final = re.compile(PATTERNS["STORE_NAME"])
 SEGMENT: Final = re.compile(r'"((?:[^"]|"")*+)"|[^."]+')

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from dex.wcl.errors import InvalidCommand
 
@@ -9,7 +10,7 @@ MAX_NAME_BYTES = 255
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-def check_name(name: str, what: str) -> None:
+def check_name(name: Any, what: str) -> None:
     """Refuse a dotted name that is empty, too long, or has an empty segment or a control character.
 
     `what` names the thing in the message, such as "store name".
@@ -28,7 +29,7 @@ def check_name(name: str, what: str) -> None:
         )
 
 
-def check_key_name(name: str) -> None:
+def check_key_name(name: Any) -> None:
     """Refuse a named key's name that is blank, too long or has a control character (spec: W-07).
 
     Raises:

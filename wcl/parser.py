@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A typed command, and where its statement stands: `line` and `column` from 1, and its text without `;`."""
+    """A typed command, and its statement: `line` and `column` from 1, and the text without `;`."""
 
     command: Command[Any]
     line: int
@@ -30,7 +30,7 @@ def parse(text: str) -> list[Parsed]:
 
     Raises:
         WclSyntaxError: the text is not WCL.
-        InvalidCommand: a statement declares what is not allowed; with facts `line`, `column` and `source_line`.
+        InvalidCommand: a declaration breaks its contract; with facts `line`, `column` and `source_line`.
     """
     start = int(text.startswith("\ufeff"))
     return _parse(Span(text[start:], 1, 1, start, terminated=False, source=text))
@@ -54,8 +54,10 @@ def lark_parser() -> "Lark":
     from dex.wcl.build import AstBuilder
 
     if lark.__version__ == table.LARK_VERSION:
-        # What the stand-alone parsers that Lark generates call; there is no public name that takes a transformer.
-        return lark.Lark._load_from_dict(table.DATA, table.MEMO, transformer=AstBuilder())  # noqa: SLF001
+        # The stand-alone parsers that Lark generates call this; no public function takes a transformer.
+        load: Any = lark.Lark._load_from_dict  # noqa: SLF001
+        parser: Lark = load(table.DATA, table.MEMO, transformer=AstBuilder())
+        return parser
     from dex.wcl.generate import build, grammar_text
 
     return build(grammar_text(), AstBuilder())

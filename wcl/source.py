@@ -13,7 +13,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 def locate(source: str, offset: int) -> dict[str, Any]:
     """Give the facts of a place: `line` and `column` from 1, and `source_line`.
 
-    A line longer than 160 characters is cut around the place; `source_column` is then the column in what is left.
+    A line longer than 160 characters is cut around the place; `source_column` is then the column in the cut.
     """
     begin = source.rfind("\n", 0, offset) + 1
     end = source.find("\n", offset)

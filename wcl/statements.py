@@ -12,8 +12,8 @@ BLANK = frozenset({"space", "comment"})
 class Span:
     """One statement of a script, from its first word up to and without its `;`.
 
-    `line` and `column` count from 1, `offset` from 0; `terminated` tells whether a `;` ends it. `source` is the
-    whole script, for errors that show its lines.
+    `line` and `column` count from 1, `offset` from 0; `terminated` tells whether a `;` ends it. `source` is
+    the whole script, for errors that show its lines.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Span:
 
 
 def split(text: str) -> list[Span]:
-    """Cut a script into statements (spec: W-04). Empty ones, and comments between statements, give no span."""
+    """Cut a script into statements (spec: W-04). Empty ones, and comments between them, give no span."""
     spans: list[Span] = []
     line, counted = 1, 0
     line_start = int(text.startswith("\ufeff"))

@@ -38,7 +38,7 @@ else:
         """The value of a named key."""
 
 
-def to_bytes(value: bytes | str, what: str) -> bytes:
+def to_bytes(value: Any, what: str) -> bytes:
     """Give bytes as they are and text as UTF-8 (spec: S-02).
 
     Raises:
@@ -70,7 +70,8 @@ def check_key(key: bytes) -> None:
         raise InvalidCommand("a key cannot be empty", "give every row a key of 1 to 4096 bytes")
     if len(key) > MAX_KEY_BYTES:
         raise InvalidCommand(
-            f"the key has {len(key)} bytes, and {MAX_KEY_BYTES} is the limit", "shorten it or store a hash of it"
+            f"the key has {len(key)} bytes, and {MAX_KEY_BYTES} is the limit",
+            "shorten it or store a hash of it",
         )
 
 
@@ -82,12 +83,13 @@ def check_payload(payload: bytes) -> None:
     """
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise InvalidCommand(
-            f"the payload has {len(payload)} bytes, and {MAX_PAYLOAD_BYTES} is the limit", "split it over several rows"
+            f"the payload has {len(payload)} bytes, and {MAX_PAYLOAD_BYTES} is the limit",
+            "split it over several rows",
         )
 
 
 def check_value(value: Any, key: str) -> None:
-    """Refuse what a named key cannot hold: floats, ints outside i64, other types, nested lists (spec: S-03, S-04).
+    """Refuse what a named key cannot hold: floats, ints outside i64, nested lists (spec: S-03, S-04).
 
     Raises:
         InvalidCommand: naming `key`.
@@ -100,7 +102,8 @@ def check_value(value: Any, key: str) -> None:
         size = _check_scalar(value, key)
     if size > MAX_NAMED_VALUE_BYTES:
         raise InvalidCommand(
-            f"named key {key!r}: the value has {size} bytes, and {MAX_NAMED_VALUE_BYTES} is the limit", "shorten it"
+            f"named key {key!r}: the value has {size} bytes, and {MAX_NAMED_VALUE_BYTES} is the limit",
+            "shorten it",
         )
 
 

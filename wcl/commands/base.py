@@ -36,8 +36,8 @@ class Command(
 class Freshness(msgspec.Struct, frozen=True):
     """How current an answer is (spec: S-09).
 
-    `applied_seq` and `committed_seq` are journal positions, `behind` is how many positions lie between them, and
-    `served_by` names who answered.
+    `applied_seq` and `committed_seq` are journal positions, `behind` is how many positions lie between them,
+    and `served_by` names who answered.
     """
 
     applied_seq: int
@@ -54,7 +54,8 @@ def check_mutation_id(mutation_id: str | None) -> None:
     """
     if mutation_id is not None and not 0 < len(mutation_id) <= MAX_MUTATION_ID:
         raise InvalidCommand(
-            f"a mutation id has 1 to {MAX_MUTATION_ID} characters, this one has {len(mutation_id)}", "use a UUID"
+            f"a mutation id has 1 to {MAX_MUTATION_ID} characters, this one has {len(mutation_id)}",
+            "use a UUID",
         )
 
 

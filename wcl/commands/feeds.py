@@ -14,11 +14,11 @@ MAX_METADATA_BYTES = 16 * 1024
 
 
 class FeedRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One record as it is appended. A payload of null deletes the key's row in stores over the feed (spec: F-02)."""
+    """One record as it is appended. A null payload deletes the key's row in stores over it (spec: F-02)."""
 
     key: Blob
     payload: Blob | None = None
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_key(self.key)
@@ -30,7 +30,8 @@ class FeedRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
             raise InvalidCommand("the metadata has a lone surrogate", "metadata is text") from error
         if size > MAX_METADATA_BYTES:
             raise InvalidCommand(
-                f"the metadata has {size} bytes, and {MAX_METADATA_BYTES} is the limit", "move it into the payload"
+                f"the metadata has {size} bytes, and {MAX_METADATA_BYTES} is the limit",
+                "move it into the payload",
             )
 
 
@@ -130,7 +131,7 @@ class AppendRecords(Command[RecordsAppended], frozen=True):
 
 
 class PageRecords(Command[FeedPage], frozen=True):
-    """Read up to `limit` records after the position `after`; an empty page may wait up to `wait_ms` for a record."""
+    """Read up to `limit` records after the position `after`; an empty page waits up to `wait_ms` for one."""
 
     feed: str
     after: int = 0
