@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class StatementResult(msgspec.Struct):
-    """What one WCL statement did. `command` is its typed command's name; `status` is created, unchanged, dropped or ok."""
+    """What one WCL statement did: its typed command's name, and created, unchanged, dropped or ok."""
 
     command: str
     status: str
@@ -87,7 +87,7 @@ class Client:
         self.engine = engine
         self.state_stores = StateStores(engine)
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -66,8 +66,8 @@ class Housekeeping:
         def run(connection: sqlite3.Connection, catalog: Catalog, head: journal.Head) -> bool:
             more = False
             for store in catalog.stores.values():
-                if is_behind(connection, store):
-                    more = catch_up(connection, store, seconds) or more
+                if store.feed is not None and is_behind(connection, store):
+                    more = catch_up(connection, store, store.feed, seconds)
                     break
             more = sweep(connection, catalog, seconds) or more
             more = outcomes.sweep(connection, head.at) or more

@@ -58,7 +58,9 @@ def once(apply: Apply, scope: int, command: Any, record: bytes, run: Callable[[A
         (scope, command.mutation_id, apply.at - RETENTION_MS),
     ).fetchone()
     if found is not None:
-        return _replay(apply, command, *found, digest)
+        if found[0] != digest:
+            raise _reused(command.mutation_id)
+        return _replay(apply, command, found[1])
     error: DexError | None = None
     try:
         result = run(apply, command).result
@@ -76,14 +78,16 @@ def once(apply: Apply, scope: int, command: Any, record: bytes, run: Callable[[A
     return Outcome(error or result, changed_catalog=isinstance(command, ClearStateStore))
 
 
-def _replay(apply: Apply, command: Any, stored_digest: bytes, outcome: bytes, digest: bytes) -> Outcome:
-    if stored_digest != digest:
-        raise Conflict(
-            f"mutation id {command.mutation_id!r} was used before with other contents",
-            "retry with the original contents, or use a fresh id",
-            reason="mutation_id",
-            mutation_id=command.mutation_id,
-        )
+def _reused(mutation_id: str) -> Conflict:
+    return Conflict(
+        f"mutation id {mutation_id!r} was used before with other contents",
+        "retry with the original contents, or use a fresh id",
+        reason="mutation_id",
+        mutation_id=mutation_id,
+    )
+
+
+def _replay(apply: Apply, command: Any, outcome: bytes) -> Outcome:
     lost, raw = msgspec.msgpack.decode(outcome, type=tuple[bool, msgspec.Raw], strict=False)
     if lost:
         first = msgspec.msgpack.decode(raw, type=_Lost)

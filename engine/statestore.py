@@ -160,7 +160,7 @@ class StateStore:
         return self._bound().execute(PageRows(store=self.name, limit=limit, after=start))
 
     def iterate(self) -> Iterator[StoreRow]:
-        """Give every row in key order, a page at a time; a row present throughout is given exactly once (spec: S-12)."""
+        """Give every row in key order, a page at a time; one present throughout comes exactly once (spec: S-12)."""
         engine = self._bound()
         after: bytes | None = None
         while True:

@@ -99,8 +99,7 @@ class Writer:
             self._lead(job)
         if job.error is not None:
             raise job.error
-        assert job.results is not None
-        return job.results
+        return job.results or []
 
     def _wait(self, job: _Job) -> None:
         """Wait until a leader has done the job or hands over the lead; on Ctrl-C leave the line in good order."""
@@ -189,7 +188,7 @@ class Writer:
             self._catalog = catalog.load(connection)
         at = max(self._clock.now_ms(), head.at)
         entries: list[tuple[int, int, int, bytes]] = []
-        results = []
+        results: list[list[Any]] = []
         for job in jobs:
             if callable(job.work):
                 results.append([job.work(connection, self._catalog, head)])

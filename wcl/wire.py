@@ -6,7 +6,7 @@ small converter for each type and keeps it.
 
 import types
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
@@ -20,7 +20,7 @@ Converter = Callable[[Any], Any]
 
 
 def to_json(obj: Any) -> Any:
-    """Give a command or result as dicts, lists and scalars that any JSON or YAML writer takes, nothing lost."""
+    """Give a command or result as dicts, lists and scalars for any JSON or YAML writer, nothing lost."""
     if isinstance(obj, msgspec.Struct):
         return _struct_converter(type(obj))(obj)
     if isinstance(obj, list):
@@ -56,11 +56,11 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         InputError, InvalidCommand: as `decode_commands`.
     """
     tag = raw.get("command") if isinstance(raw, dict) else None
-    if tag is not None and tag not in _tags():
+    if tag is not None and str(tag) not in _tags():
         hint = did_you_mean(str(tag), _tags()) or "known: " + ", ".join(sorted(_tags()))
         raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
     try:
-        return msgspec.convert(raw, AnyCommand, dec_hook=_decode_hook)  # type: ignore[arg-type, no-any-return]
+        return msgspec.convert(raw, AnyCommand, dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None
@@ -73,12 +73,8 @@ def _tags() -> frozenset[str]:
     return frozenset(command.__struct_config__.tag for command in get_args(AnyCommand))
 
 
-def _decode_hook(kind: type, data: Any) -> Any:
-    if kind is Blob:
-        return data if isinstance(data, bytes) else blob_from_json(data)
-    if kind is Value:
-        return value_from_json(data)
-    raise NotImplementedError(f"{kind} has no JSON form")
+def _decode_hook(kind: Any, data: Any) -> Any:
+    return _FROM_JSON[kind](data)
 
 
 @cache
@@ -117,20 +113,27 @@ def _omitted(field: msgspec.structs.FieldInfo) -> Any:
 def _converter(declared: Any) -> Converter:
     """Give the writer for values of a declared type."""
     origin, arguments = get_origin(declared), get_args(declared)
-    if declared is Blob:
-        return blob_to_json
-    if declared is Value:
-        return value_to_json
     if origin in (Union, types.UnionType):
         inner = [_converter(argument) for argument in arguments if argument is not type(None)]
-        first = inner[0] if len(inner) == 1 else to_json
-        return lambda value: None if value is None else first(value)
+        return partial(_optional, inner[0] if len(inner) == 1 else to_json)
     if origin is list:
-        item = _converter(arguments[0])
-        return lambda values: [item(value) for value in values]
+        return partial(_list, _converter(arguments[0]))
     if origin is dict:
-        entry = _converter(arguments[1])
-        return lambda values: {key: entry(value) for key, value in values.items()}
-    if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
-        return to_json
-    return lambda value: value
+        return partial(_dict, _converter(arguments[1]))
+    return _TO_JSON.get(declared, to_json)
+
+
+def _optional(inner: Converter, value: Any) -> Any:
+    return None if value is None else inner(value)
+
+
+def _list(item: Converter, values: list[Any]) -> list[Any]:
+    return [item(value) for value in values]
+
+
+def _dict(entry: Converter, values: dict[str, Any]) -> dict[str, Any]:
+    return {key: entry(value) for key, value in values.items()}
+
+
+_TO_JSON: dict[Any, Converter] = {Blob: blob_to_json, Value: value_to_json}
+_FROM_JSON: dict[Any, Converter] = {Blob: blob_from_json, Value: value_from_json}

@@ -28,8 +28,8 @@ def database_path(data_dir: str | os.PathLike[str]) -> Path:
 def open_database(path: Path, timeout: float) -> sqlite3.Connection:
     """Open the file, and make or migrate it where needed.
 
-    `timeout` is how many seconds a read may wait for another connection. The connection is in autocommit mode and may move between
-    threads; whoever holds it takes care that one thread uses it at a time.
+    `timeout` is how many seconds a read may wait for another connection. The connection is in autocommit mode and
+    may move between threads; whoever holds it takes care that one thread uses it at a time.
 
     Raises:
         Refused: the folder or file cannot be used, is damaged, or was made by a newer dex.
@@ -129,8 +129,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, timeout: float) -> None
     begin_immediate(connection, timeout, path)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
-            if _is_foreign(connection):
-                raise corrupt(path, "it has tables of another program")
+            _refuse_foreign(connection, path)
             migrations.apply(Database(connection, use_counts_table=False))
             connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         connection.execute("COMMIT")
@@ -139,7 +138,8 @@ def _migrate(connection: sqlite3.Connection, path: Path, timeout: float) -> None
         raise
 
 
-def _is_foreign(connection: sqlite3.Connection) -> bool:
-    """Tell whether the file holds tables that are not ours, so that we never write into another program's file."""
+def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file whose tables are not ours, so that we never write into another program's file."""
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-    return bool(names) and "_sqlite_migrations" not in names
+    if names and "_sqlite_migrations" not in names:
+        raise corrupt(path, "it has tables of another program")

@@ -13,7 +13,7 @@ migrations = Migrations("dex")
 @migrations()
 def m001_journal(db: Database) -> None:
     """Every committed mutation. `total` is the sum of record sizes so far, so that a size is two look-ups."""
-    db["journal"].create(
+    db.table("journal").create(
         {"seq": int, "at": int, "total": int, "record": bytes}, pk="seq", not_null={"at", "total", "record"}
     )
 
@@ -21,15 +21,15 @@ def m001_journal(db: Database) -> None:
 @migrations()
 def m002_catalog(db: Database) -> None:
     """Definitions of stores and feeds; `catalog.version` rises with each change, so that caches know."""
-    db["catalog"].create({"id": int, "version": int}, pk="id", not_null={"version"})
-    db["catalog"].insert({"id": 1, "version": 0})
-    db["feeds"].create(
+    db.table("catalog").create({"id": int, "version": int}, pk="id", not_null={"version"})
+    db.table("catalog").insert({"id": 1, "version": 0})
+    db.table("feeds").create(
         {"id": int, "name": str, "dropped": int, "created_at": int, "updated_at": int},
         pk="id",
         not_null={"name", "dropped", "created_at", "updated_at"},
     )
-    db["feeds"].create_index(["name"], unique=True)
-    db["stores"].create(
+    db.table("feeds").create_index(["name"], unique=True)
+    db.table("stores").create(
         {
             "id": int,
             "name": str,
@@ -44,24 +44,24 @@ def m002_catalog(db: Database) -> None:
         pk="id",
         not_null={"name", "keys", "dropped", "generation", "created_at", "updated_at"},
     )
-    db["stores"].create_index(["name"], unique=True)
+    db.table("stores").create_index(["name"], unique=True)
 
 
 @migrations()
 def m003_outcomes(db: Database) -> None:
     """What became of each mutation that carried an id; `scope` is the store or feed it was sent to."""
-    db["outcomes"].create(
+    db.table("outcomes").create(
         {"seq": int, "scope": int, "mutation_id": str, "at": int, "digest": bytes, "outcome": bytes},
         pk="seq",
         not_null={"scope", "mutation_id", "at", "digest", "outcome"},
     )
-    db["outcomes"].create_index(["scope", "mutation_id"], unique=True)
+    db.table("outcomes").create_index(["scope", "mutation_id"], unique=True)
 
 
 @migrations()
 def m004_progress(db: Database) -> None:
     """How far each table of a feed-sourced store has come: its last feed position, and rows that lost a posting."""
-    db["progress"].create(
+    db.table("progress").create(
         {"table_name": str, "cursor": int, "unique_conflicts": int},
         pk="table_name",
         not_null={"cursor", "unique_conflicts"},
@@ -71,4 +71,4 @@ def m004_progress(db: Database) -> None:
 @migrations()
 def m005_garbage(db: Database) -> None:
     """Tables that nobody reads any more, to be emptied in bounded passes and dropped."""
-    db["garbage"].create({"table_name": str}, pk="table_name")
+    db.table("garbage").create({"table_name": str}, pk="table_name")

@@ -20,7 +20,6 @@ from dex.wcl.commands import Json, Metadata, NamedKey
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.values import check_value
 
-
 _decode_metadata = msgspec.json.Decoder(dict[str, str]).decode
 _PASS_ROWS = 64
 
@@ -71,21 +70,19 @@ def is_behind(connection: sqlite3.Connection, store: Store) -> bool:
     return store.next is not None or cursor(connection, store.live) < last_seq(connection, store.feed)
 
 
-def applied_seq(connection: sqlite3.Connection, store: Store) -> int | None:
+def applied_seq(connection: sqlite3.Connection, store: Store, feed: Feed) -> int | None:
     """Give the journal position up to which a feed-sourced store's rows are complete, None where that is the end."""
-    assert store.feed is not None
     missing = connection.execute(
-        f"SELECT journal_seq FROM {store.feed.table} WHERE seq = ?", (cursor(connection, store.live) + 1,)
+        f"SELECT journal_seq FROM {feed.table} WHERE seq = ?", (cursor(connection, store.live) + 1,)
     ).fetchone()
     return None if missing is None else missing[0] - 1
 
 
-def catch_up(connection: sqlite3.Connection, store: Store, seconds: float) -> bool:
+def catch_up(connection: sqlite3.Connection, store: Store, feed: Feed, seconds: float) -> bool:
     """Materialise for about `seconds`, so that a put need not wait longer; tell whether more remains."""
-    assert store.feed is not None
     deadline = time.monotonic() + seconds
     position = cursor(connection, store.filling)
-    while records := list(records_after(connection, store.feed, position, _PASS_ROWS)):
+    while records := list(records_after(connection, feed, position, _PASS_ROWS)):
         materialise(connection, store, records)
         position = records[-1].seq
         if time.monotonic() >= deadline:

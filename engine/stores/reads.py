@@ -106,7 +106,7 @@ def named_values(keys: tuple[NamedKey, ...], found: tuple[Any, ...], first: int)
 
 def freshness(snapshot: Snapshot, store: Store) -> Freshness:
     """Tell how current a store's rows are: feed-sourced ones may lag behind their feed (spec: S-11)."""
-    applied = applied_seq(snapshot.connection, store) if store.feed else None
+    applied = applied_seq(snapshot.connection, store, store.feed) if store.feed else None
     return current(snapshot.seq) if applied is None else lagging(applied, snapshot.seq)
 
 

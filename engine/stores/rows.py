@@ -1,4 +1,4 @@
-"""Writing rows: puts and deletes, with unique values claimed by the first commit in journal order (spec: S-01, S-06)."""
+"""Writing rows: puts and deletes; a unique value goes to the first commit in journal order (spec: S-01, S-06)."""
 
 import sqlite3
 from typing import Any

@@ -181,7 +181,7 @@ class DefineStateStore(Command[StoreDefined], frozen=True):
 
     name: str
     source: Source = Manual()
-    named_keys: list[NamedKey] = []
+    named_keys: list[NamedKey] = msgspec.field(default_factory=list)
     if_not_exists: bool = False
 
     def __post_init__(self) -> None:
@@ -238,7 +238,7 @@ class PutRow(Command[RowWritten], frozen=True):
     store: str
     key: Blob
     payload: Blob = b""
-    named: dict[str, Value] = {}
+    named: dict[str, Value] = msgspec.field(default_factory=dict)
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
