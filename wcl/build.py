@@ -18,19 +18,19 @@ class AstBuilder(Transformer[Token, list[ast.Statement]]):
         return [child for child in children if child is not None and not isinstance(child, Token)]
 
     def define_state_store(self, children: Children) -> ast.DefineStateStore:
-        verb, _, if_not_exists, name, feed, keys = children
+        verb, _, condition, _, _, name, feed, keys = children
         end = keys[-1].place.end if keys else (feed or name).end_pos
         return ast.DefineStateStore(
             unquote(name),
             unquote(feed) if feed else None,
             tuple(keys or ()),
-            if_not_exists is not None,
+            condition is not None,
             _place(verb, end),
         )
 
     def drop_state_store(self, children: Children) -> ast.DropStateStore:
-        verb, _, if_exists, name = children
-        return ast.DropStateStore(unquote(name), if_exists is not None, _place(verb, name.end_pos))
+        verb, _, condition, _, name = children
+        return ast.DropStateStore(unquote(name), condition is not None, _place(verb, name.end_pos))
 
     def describe_state_store(self, children: Children) -> ast.DescribeStateStore:
         verb, _, name = children
@@ -41,12 +41,12 @@ class AstBuilder(Transformer[Token, list[ast.Statement]]):
         return ast.ShowStateStores(_place(verb, noun.end_pos))
 
     def define_feed(self, children: Children) -> ast.DefineFeed:
-        verb, _, if_not_exists, name = children
-        return ast.DefineFeed(unquote(name), if_not_exists is not None, _place(verb, name.end_pos))
+        verb, _, condition, _, _, name = children
+        return ast.DefineFeed(unquote(name), condition is not None, _place(verb, name.end_pos))
 
     def drop_feed(self, children: Children) -> ast.DropFeed:
-        verb, _, if_exists, name = children
-        return ast.DropFeed(unquote(name), if_exists is not None, _place(verb, name.end_pos))
+        verb, _, condition, _, name = children
+        return ast.DropFeed(unquote(name), condition is not None, _place(verb, name.end_pos))
 
     def describe_feed(self, children: Children) -> ast.DescribeFeed:
         verb, _, name = children

@@ -63,6 +63,7 @@ def syntax_error(error: UnexpectedInput, span: Span) -> WclSyntaxError:
     """Translate what Lark says about the text of `span`; lines and columns are those of the whole script."""
     accepted = _accepted(error)
     expected = [WORDS.get(name, name) for name in ORDER if name in accepted]
+    start: Any  # always a number, though Lark types it as optional
     if not isinstance(error, UnexpectedToken):
         start = error.pos_in_stream
         diagnosis = _unexpected_character(span.text, start)
