@@ -91,7 +91,7 @@ class DexCommand(TyperCommand):
         """Write the command's own options apart from the global ones."""
         _format_options(self, ctx, formatter)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's signature
         """Write the examples as they are (spec: X-08)."""
         with formatter.section("Examples"):
             for line in (self.epilog or "").strip().splitlines():

@@ -10,27 +10,27 @@ YAML is imported only when there is a file to read.
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dex.wcl.errors import InputError
 from dex.wcl.names import did_you_mean
 
 if TYPE_CHECKING:
-    from yaml.nodes import MappingNode, Node
+    from yaml import Node
 
 
-def default_path(environ: Mapping[str, str]) -> str:
+def default_path(environ: Mapping[str, str]) -> Path:
     """Give where the file is looked for when nobody says."""
-    return os.path.join(base_dir(environ, "XDG_CONFIG_HOME", ".config"), "dex", "config.yaml")
+    return base_dir(environ, "XDG_CONFIG_HOME", ".config") / "dex" / "config.yaml"
 
 
-def base_dir(environ: Mapping[str, str], variable: str, under_home: str) -> str:
+def base_dir(environ: Mapping[str, str], variable: str, under_home: str) -> Path:
     """Give an XDG base directory; a relative or empty value is ignored, and HOME may be missing."""
-    given = environ.get(variable, "")
-    if os.path.isabs(given):
+    given = Path(environ.get(variable, ""))
+    if given.is_absolute():
         return given
-    home = environ.get("HOME") or _home_of_user()
-    return os.path.join(home, under_home)
+    return Path(environ.get("HOME") or _home_of_user()) / under_home
 
 
 def _home_of_user() -> str:
@@ -50,7 +50,7 @@ def load(path: str, *, required: bool, known: frozenset[str]) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read, is not YAML, or has an unknown or repeated key; with file and line.
     """
-    if not required and not os.path.exists(path):
+    if not required and not Path(path).exists():
         return {}
     from dex.cli.values import read_text
 
@@ -85,11 +85,12 @@ def _mapping(node: "Node", path: str, what: str) -> dict[str, tuple[int, "Node"]
     """Give the entries of a mapping with their lines; a key that comes twice is refused with both lines."""
     if _is_null(node):
         return {}
-    if node.id != "mapping":
+    from yaml import MappingNode
+
+    if not isinstance(node, MappingNode):
         raise InputError(f"{path}:{_line(node)}: {what} must be a mapping", "write it as `key: value` lines")
-    mapping: MappingNode = node  # type: ignore[assignment]  # told by its id, without importing the class
     entries: dict[str, tuple[int, Node]] = {}
-    for key_node, value_node in mapping.value:
+    for key_node, value_node in node.value:
         key, line = str(key_node.value), _line(key_node)
         if key in entries:
             raise InputError(
@@ -109,13 +110,17 @@ def _known(entries: dict[str, tuple[int, "Node"]], path: str, known: frozenset[s
 
 
 def _scalar(node: "Node", path: str, key: str) -> str:
-    if node.id != "scalar":
+    from yaml import ScalarNode
+
+    if not isinstance(node, ScalarNode):
         raise InputError(f"{path}:{_line(node)}: {key} must be a single value", "write `key: value`")
     return str(node.value)
 
 
 def _is_null(node: "Node") -> bool:
-    return node.id == "scalar" and node.tag == "tag:yaml.org,2002:null"
+    from yaml import ScalarNode
+
+    return isinstance(node, ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
 def _line(node: "Node") -> int:
@@ -132,12 +137,12 @@ def save(path: str, config: Mapping[str, Any]) -> None:
 
     import yaml
 
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = Path(path).absolute().parent
     try:
-        os.makedirs(folder, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=folder, encoding="utf-8", delete=False) as file:
             yaml.safe_dump(dict(config), file, sort_keys=False, allow_unicode=True)
-        os.replace(file.name, path)
+        Path(file.name).replace(path)
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror}",

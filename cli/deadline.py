@@ -10,7 +10,7 @@ from types import FrameType
 class Expired(BaseException):
     """The command ran out of time.
 
-    Like KeyboardInterrupt it is no Exception, so that nothing that handles errors of one step takes it for one.
+    Like KeyboardInterrupt it is no Exception, so that nothing that handles the errors of a step takes it.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -19,9 +19,7 @@ def parse_duration(text: str) -> float:
         raise InputError(f"{text!r} is not a duration", "write it like 250ms, 30s, 5m or 1h", text=text)
     seconds = float(match[1]) * _SECONDS[match[2]]
     if seconds == 0:
-        raise InputError(
-            f"a duration of {text} is no time at all", "write one above zero, such as 30s", text=text
-        )
+        raise InputError(f"a duration of {text} is no time at all", "write one above zero, such as 30s", text=text)
     return seconds
 
 

@@ -1,4 +1,4 @@
-"""How a command ends: the one place that turns errors into text on standard error and an exit code (spec: X-03)."""
+"""How a command ends: the one place that turns errors into text and an exit code (spec: X-03)."""
 
 import os
 import sys
@@ -75,24 +75,29 @@ def conclude(error: BaseException, style: Style) -> int:
         traceback.print_exception(error)
     facts = _facts(error)
     if style.json and not isinstance(error, KeyboardInterrupt):
-        _write(_json({"error": facts}))
+        write_error(facts)
     else:
         _write(_text(error, facts, style))
     return code
 
 
+def error_to_json(error: DexError) -> dict[str, Any]:
+    """Give kind, message, remedy and facts of an error in the forms that JSON has."""
+    from dex.wcl.values import value_to_json
+
+    return {name: value_to_json(value) for name, value in error.as_dict().items()}
+
+
 def _facts(error: BaseException) -> dict[str, Any]:
     """Give kind, message, remedy and facts of any error."""
     if isinstance(error, DexError):
-        return error.as_dict()
+        return error_to_json(error)
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "cancelled", "message": "cancelled", "remedy": ""}
     if isinstance(error, Expired):
         from dex.cli.durations import format_duration
 
-        message = (
-            f"timed out after {format_duration(error.seconds)}, and a write may or may not have been applied"
-        )
+        message = f"timed out after {format_duration(error.seconds)}, and a write may or may not have been applied"
         return {
             "kind": "timeout",
             "message": message,
@@ -148,16 +153,15 @@ def _place(facts: dict[str, Any]) -> str:
     return place
 
 
+def write_error(facts: dict[str, Any]) -> None:
+    """Write an error as one JSON object to standard error (spec: X-03)."""
+    _write(_json({"error": facts}))
+
+
 def _json(document: dict[str, Any]) -> str:
     import json
 
-    return json.dumps(document, ensure_ascii=False, default=_fact) + "\n"
-
-
-def _fact(value: Any) -> Any:
-    from dex.wcl.values import blob_to_json
-
-    return blob_to_json(value) if isinstance(value, bytes) else str(value)
+    return json.dumps(document, ensure_ascii=False, default=str) + "\n"
 
 
 def _write(text: str) -> None:

@@ -41,9 +41,7 @@ GLOBAL_OPTIONS = [
         metavar="FORMAT",
         help="table, json, ndjson, yaml or csv; table on a terminal, else json [DEX_OUTPUT].",
     ),
-    _option(
-        "--timeout", type=str, metavar="DURATION", help="Give up after 250ms, 30s, 5m, 1h [DEX_TIMEOUT]."
-    ),
+    _option("--timeout", type=str, metavar="DURATION", help="Give up after 250ms, 30s, 5m, 1h [DEX_TIMEOUT]."),
     _option("--color", type=str, metavar="MODE", help="auto, always or never [NO_COLOR, FORCE_COLOR]."),
     _flag("-q", "--quiet", help="No notes and no progress."),
     _option("-v", "--verbose", count=True, default=0, help="Say more; -vv shows tracebacks."),

@@ -49,6 +49,13 @@ class Output:
         else:
             self._chunks(iter(items), columns, header=header)
 
+    def line(self, text: str) -> None:
+        """Write a line of text, for tables."""
+        from dex.cli.render.text import printable
+
+        _write(printable(text).encode("utf-8", "replace") + b"\n")
+        self.flush()
+
     def raw(self, data: bytes) -> None:
         """Write bytes as they are."""
         _write(data)

@@ -1,10 +1,10 @@
-"""Settings: each from its flag, else the environment, else the context, else the file, else a default (spec: X-01).
+"""Settings: each from its flag, else environment, context, file, or a default (spec: X-01).
 
-A new setting is a row of SETTINGS; flags, `dex config show`, the file's known keys and contexts follow from it.
+A new setting is a row of SETTINGS; `dex config show` and the keys of the file and its contexts follow from it.
 """
 
-import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from dex.cli import configfile
@@ -20,7 +20,7 @@ Environ = Mapping[str, str]
 
 
 class Setting(NamedTuple):
-    """One setting: its name (also its flag, without dashes, and its key in the file), and how its text is read."""
+    """One setting: its name, which is also its flag and its key in the file, and how its text is read."""
 
     name: str
     variable: Callable[[Environ], tuple[str, str] | None]
@@ -50,9 +50,7 @@ def _choice(text: str, allowed: tuple[str, ...], what: str) -> str:
         return text
     hint = did_you_mean(text, allowed)
     remedy = f"{hint} use one of {', '.join(allowed)}".strip()
-    raise InputError(
-        f"{text!r} is not an {what}" if what[0] in "aeiou" else f"{text!r} is not a {what}", remedy
-    )
+    raise InputError(f"{text!r} is not an {what}" if what[0] in "aeiou" else f"{text!r} is not a {what}", remedy)
 
 
 def _bytes(text: str) -> int:
@@ -64,11 +62,14 @@ def _bytes(text: str) -> int:
 def _path(text: str) -> str:
     if not text:
         raise InputError("the data directory is empty", "name a directory")
-    return os.path.abspath(os.path.expanduser(text))
+    try:
+        return str(Path(text).expanduser().absolute())
+    except RuntimeError as error:
+        raise InputError(f"{text!r} has no home directory", "write the path in full") from error
 
 
 def _data_dir(environ: Environ) -> str:
-    return os.path.join(configfile.base_dir(environ, "XDG_DATA_HOME", ".local/share"), "dex")
+    return str(configfile.base_dir(environ, "XDG_DATA_HOME", ".local/share") / "dex")
 
 
 def _none(_environ: Environ) -> None:
@@ -107,12 +108,12 @@ class Settings:
         """Give setting, value and origin of each, secrets hidden (spec: X-01)."""
         secret = {setting.name for setting in SETTINGS if setting.secret}
         return [
-            {"setting": name, "value": _shown(name, found.value, name in secret), "origin": found.origin}
+            {"setting": name, "value": _shown(found.value, name in secret), "origin": found.origin}
             for name, found in self.values.items()
         ]
 
 
-def _shown(name: str, value: Any, secret: bool) -> Any:
+def _shown(value: Any, secret: bool) -> Any:
     if secret and value is not None:
         return "***"
     return format_duration(value) if isinstance(value, float) else value
@@ -139,7 +140,7 @@ def _config_path(flags: Mapping[str, str], environ: Environ) -> tuple[str, str, 
         return flags["config"], "flag --config", True
     if environ.get("DEX_CONFIG"):
         return environ["DEX_CONFIG"], "environment DEX_CONFIG", True
-    return configfile.default_path(environ), "default", False
+    return str(configfile.default_path(environ)), "default", False
 
 
 def _context_name(
@@ -185,10 +186,20 @@ def _resolve_one(
     return Resolved(setting.default(environ), "default", explicit=False)
 
 
+def check_setting(name: str, text: str) -> None:
+    """Refuse what could not be read from the configuration file later.
+
+    Raises:
+        InputError: there is no such setting, or `text` is no value of it.
+    """
+    setting = next((one for one in SETTINGS if one.name == name), None)
+    if setting is None:
+        raise InputError(f"unknown setting {name!r}", did_you_mean(name, KNOWN) or f"known: {', '.join(sorted(KNOWN))}")
+    setting.parse(text)
+
+
 def _parsed(setting: Setting, text: str, origin: str) -> Resolved:
     try:
         return Resolved(setting.parse(text), origin)
     except DexError as error:
-        raise InputError(
-            f"{setting.name}: {error.message} ({origin})", error.remedy, **error.facts
-        ) from error
+        raise InputError(f"{setting.name}: {error.message} ({origin})", error.remedy, **error.facts) from error

@@ -1,12 +1,13 @@
 """Values as they are written on the command line.
 
 `k=v` is text, `k:=JSON` is typed, `k=@FILE` is bytes from a file. A payload is text, `@FILE` or `-` (standard
-input). A key or a value that stands alone is text, or typed when it starts with `:=`. Arguments that are not UTF-8
-reach a row byte for byte.
+input). A key or a value that stands alone is text, or typed when it starts with `:=`. Arguments that are not
+UTF-8 reach a row byte for byte.
 """
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from dex.wcl.errors import InputError
@@ -22,8 +23,7 @@ def read_bytes(source: str) -> bytes:
     if source == "-":
         return sys.stdin.buffer.read()
     try:
-        with open(source, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time here
-            return file.read()
+        return Path(source).read_bytes()
     except OSError as error:
         raise unreadable(source, error) from error
 
@@ -39,9 +39,7 @@ def read_text(source: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{source} is not UTF-8 at line {line}", "save it as UTF-8", file=source, line=line
-        ) from error
+        raise InputError(f"{source} is not UTF-8 at line {line}", "save it as UTF-8", file=source, line=line) from error
 
 
 def unreadable(source: str, error: OSError) -> InputError:
@@ -99,9 +97,7 @@ def assignment(argument: str) -> tuple[str, Any]:
     is_typed = name.endswith(":")
     name = name.removesuffix(":") if is_typed else name
     if not equals or not name:
-        raise InputError(
-            f"{argument!r} is not an assignment", "write k=text, k:=JSON or k=@FILE", argument=argument
-        )
+        raise InputError(f"{argument!r} is not an assignment", "write k=text, k:=JSON or k=@FILE", argument=argument)
     if is_typed:
         return name, typed(value, argument)
     return name, read_bytes(value[1:]) if value.startswith("@") else _text(value)
@@ -133,9 +129,7 @@ def typed(text: str, argument: str) -> Any:
     try:
         return value_from_json(msgspec.json.decode(text))
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(
-            f"the JSON in {argument!r} is wrong: {error}", "quote text, as in k:='\"text\"'"
-        ) from error
+        raise InputError(f"the JSON in {argument!r} is wrong: {error}", "quote text, as in k:='\"text\"'") from error
 
 
 def _text(argument: str) -> str | bytes:
@@ -145,3 +139,16 @@ def _text(argument: str) -> str | bytes:
         return raw.decode()
     except UnicodeDecodeError:
         return raw
+
+
+def metadata_from(arguments: list[str]) -> dict[str, str]:
+    """Read metadata entries, which are text.
+
+    Raises:
+        InputError: as `assignments`, or a value is not text.
+    """
+    metadata = assignments(arguments)
+    for name, value in metadata.items():
+        if not isinstance(value, str):
+            raise InputError(f"metadata {name!r} is not text", "metadata is text; put other values in the payload")
+    return metadata

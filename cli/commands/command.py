@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from dex.cli.confirm import confirm
-from dex.cli.exits import exit_code
+from dex.cli.exits import error_to_json, exit_code
 from dex.cli.session import Ctx
 from dex.cli.values import payload_from
 from dex.wcl.errors import DexError
@@ -21,9 +21,7 @@ dex command @commands.json
 
 def run(
     ctx: Ctx,
-    json: Annotated[
-        str, typer.Argument(metavar="JSON", help="A command or a list; @FILE, or - for standard input.")
-    ],
+    json: Annotated[str, typer.Argument(metavar="JSON", help="A command or a list; @FILE, or - for standard input.")],
 ) -> int:
     """Run typed commands given as JSON.
 
@@ -42,11 +40,4 @@ def run(
 
 
 def _item(result: Any) -> Any:
-    return {"error": to_json_error(result)} if isinstance(result, DexError) else to_json(result)
-
-
-def to_json_error(error: DexError) -> dict[str, Any]:
-    """Give an error's facts in the forms that JSON has."""
-    from dex.wcl.values import value_to_json
-
-    return {name: value_to_json(value) for name, value in error.as_dict().items()}
+    return {"error": error_to_json(result)} if isinstance(result, DexError) else to_json(result)

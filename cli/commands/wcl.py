@@ -19,17 +19,13 @@ echo "SHOW STATESTORES" | dex wcl -
 
 def run(
     ctx: Ctx,
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="Statements, or - for standard input.")
-    ] = None,
-    file: Annotated[
-        str | None, typer.Option("-f", "--file", metavar="FILE", help="Read them from a file.")
-    ] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="Statements, or - for standard input.")] = None,
+    file: Annotated[str | None, typer.Option("-f", "--file", metavar="FILE", help="Read them from a file.")] = None,
 ) -> None:
     """Run WCL statements.
 
-    Each statement prints one result, {command, status, result}; the first that fails stops the rest. Nothing runs
-    unless all of them can be read.
+    Each statement prints one result, {command, status, result}; the first that fails stops the rest.
+    Nothing runs unless all of them can be read.
     """
     session = ctx.obj
     statements = _statements(text, file)

@@ -6,7 +6,7 @@ _LISTS = ("rows", "records", "entries", "subscribers")
 
 
 def rows_of(data: Any) -> list[dict[str, Any]] | None:
-    """Give the rows of a result, objects in them flattened to `outer.inner`; None for a result that is no list.
+    """Give the rows of a result, objects in them flattened to `outer.inner`; None if it is no list.
 
     A page such as `{"rows": […], "next_key": …}` counts as its rows.
     """

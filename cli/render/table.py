@@ -55,11 +55,7 @@ def _print_rest(console: Console, data: Any) -> None:
     """Print what a page says beside its rows, such as where the next one starts."""
     if not isinstance(data, dict):
         return
-    rest = {
-        name: value
-        for name, value in flatten(data).items()
-        if not isinstance(value, list) and value is not None
-    }
+    rest = {name: value for name, value in flatten(data).items() if not isinstance(value, list) and value is not None}
     if rest:
         console.print(Text("  ".join(f"{name} {_cell(value)}" for name, value in rest.items()), style="dim"))
 

@@ -9,6 +9,5 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 def yaml_document(data: Any) -> bytes:
     """Give a result as a YAML document that starts with `---`, so that several can follow each other."""
-    return yaml.dump(
-        data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, explicit_start=True, encoding="utf-8"
-    )  # type: ignore[no-any-return]
+    text = yaml.dump(data, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, explicit_start=True)
+    return str(text).encode()

@@ -1,0 +1,155 @@
+"""Batches: many scripts, one record for each statement (spec: X-04)."""
+
+import time
+from collections.abc import Iterator
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+from dex.cli.confirm import confirm
+from dex.cli.exits import DONE, error_to_json, exit_code, write_error
+from dex.cli.junit import Case, report_path, write_junit
+from dex.cli.progress import progress
+from dex.cli.scripts import Statement, commands_of, read_script, run_statement
+from dex.cli.session import Session
+from dex.wcl.errors import DexError, InputError
+from dex.wcl.wire import to_json
+
+COLUMNS = ["file", "line", "column", "status", "seconds", "command", "result", "error"]
+
+
+class Batch:
+    """One run over scripts: its options and what it has counted."""
+
+    def __init__(self, session: Session, statements: list[Statement], *, tolerant: bool, dry: bool) -> None:
+        self.session = session
+        self.statements = statements
+        self.tolerant = tolerant
+        self.dry = dry
+        self.cases: list[Case] = []
+        self.failed = 0
+        self.code = DONE
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Run the statements and give a record for each.
+
+        Raises:
+            DexError: of the statement that failed, unless tolerant; it gives no record.
+        """
+        with progress(self.session, "running", len(self.statements)) as advance:
+            for number, statement in enumerate(self.statements, 1):
+                yield self._run(number, statement)
+                advance(1)
+
+    def _run(self, number: int, statement: Statement) -> dict[str, Any]:
+        record: dict[str, Any] = {"file": statement.file, "line": statement.line, "column": statement.column}
+        start = time.perf_counter()
+        try:
+            outcome = _check(statement) if self.dry else run_statement(self.session.engine, statement)
+        except DexError as error:
+            seconds = time.perf_counter() - start
+            self._failed(number, statement, error, seconds)
+            return {**record, "status": "failed", "seconds": round(seconds, 6), "error": error_to_json(error)}
+        seconds = time.perf_counter() - start
+        self.cases.append(_case(statement, seconds))
+        outcome["result"] = to_json(outcome["result"])
+        return {**record, "status": outcome.pop("status"), "seconds": round(seconds, 6), **outcome}
+
+    def _failed(self, number: int, statement: Statement, error: DexError, seconds: float) -> None:
+        self.failed += 1
+        self.code = max(self.code, exit_code(error))
+        self.cases.append(_case(statement, seconds, str(error)))
+        error.facts.update(statement=number, statements=len(self.statements))
+        if not self.tolerant:
+            raise error
+        if not self.session.style.json:
+            place = f"{statement.file}:{error.facts.get('line')}:{error.facts.get('column')}"
+            self.session.note(f"{place}: statement {number} of {len(self.statements)}: {error}")
+
+    def summary(self) -> str:
+        """Say how many statements ran, and how many did not."""
+        done, total = len(self.cases) - self.failed, len(self.statements)
+        verb = "checked" if self.dry else "ok"
+        text = f"{total} statement{'' if total == 1 else 's'}: {done} {verb}, {self.failed} failed"
+        left = total - len(self.cases)
+        return f"{text}, {left} not run" if left else text
+
+
+def run_batch(
+    session: Session, files: list[str], *, tolerant: bool = False, dry: bool = False, report: str | None = None
+) -> int:
+    """Run scripts and give the exit code.
+
+    Raises:
+        InputError: a file cannot be read; nothing has run then.
+        DexError: of the first statement that failed, unless tolerant.
+    """
+    target = report_path(report)
+    statements = [item for file in expand(files) for item in read_script(file, tolerant=tolerant)]
+    if not dry:
+        confirm(session, commands_of(statements))
+    batch = Batch(session, statements, tolerant=tolerant, dry=dry)
+    try:
+        _write(session, batch.records())
+    finally:
+        if target is not None:
+            write_junit(target, "dex batch", batch.cases)
+        if batch.cases and not (batch.failed and session.style.json):
+            session.note(batch.summary())
+    if batch.failed and session.style.json:
+        _conclude_json(batch)
+    return batch.code
+
+
+def _write(session: Session, records: Iterator[dict[str, Any]]) -> None:
+    """Write records as they come; a table shows what each statement gave under where it stands."""
+    if session.form != "table":
+        session.out.items(records, COLUMNS)
+        return
+    for record in records:
+        session.out.line(f"{record['file']}:{record['line']}:{record['column']}  {record['status']}")
+        if record["status"] == "ok" and record["result"]:
+            session.out.result(record["result"])
+
+
+def _conclude_json(batch: Batch) -> None:
+    """Say on standard error, as JSON, what the records of failed statements say in full."""
+    facts = {"kind": "batch", "message": batch.summary(), "remedy": "see the records with status failed"}
+    write_error({**facts, "statements": len(batch.statements), "failed": batch.failed})
+
+
+def expand(files: list[str]) -> list[str]:
+    """Give the files that names and patterns mean, each pattern's in order; all of them can be opened.
+
+    Raises:
+        InputError: a file is not there, or a pattern matches none.
+    """
+    found: list[str] = []
+    for name in files:
+        if name == "-" or Path(name).exists():
+            found.append(name)
+        elif has_magic(name):
+            matches = sorted(glob(name, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
+            if not matches:
+                raise InputError(f"no file matches {name}", "check the pattern", file=name)
+            found.extend(matches)
+        else:
+            raise InputError(f"there is no file {name}", "check the path; nothing was run", file=name)
+    return found
+
+
+def _check(statement: Statement) -> dict[str, Any]:
+    """Give what a statement would run, as canonical WCL."""
+    from dex.wcl.format import format_command
+
+    if isinstance(statement.command, DexError):
+        raise statement.command
+    tag = statement.command.__struct_config__.tag
+    return {"status": "valid", "command": tag, "result": format_command(statement.command)}
+
+
+def _case(statement: Statement, seconds: float, failure: str | None = None) -> Case:
+    name = f"{statement.line}:{statement.column}"
+    if not isinstance(statement.command, DexError):
+        name += f" {statement.command.__struct_config__.tag}"
+    return Case(str(statement.file), name, seconds, failure)

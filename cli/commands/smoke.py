@@ -1,0 +1,38 @@
+"""`dex smoke` (spec: X-05)."""
+
+import uuid
+from typing import Annotated
+
+import typer
+
+from dex.cli.exits import DONE, FAILED
+from dex.cli.junit import Case, report_path, write_junit
+from dex.cli.session import Ctx
+from dex.cli.smoke import run_checks
+
+EXAMPLES = """
+dex smoke
+dex smoke -o json --report junit:smoke.xml
+"""
+
+
+def run(
+    ctx: Ctx,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="junit:FILE", help="Also write a report for CI.")
+    ] = None,
+) -> int:
+    """Check the target end to end.
+
+    Stores and feeds of its own are made, tried and dropped. The exit code is 1 if a check fails.
+    """
+    path = report_path(report)
+    results = list(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12]))
+    if path is not None:
+        write_junit(
+            path,
+            "dex smoke",
+            [Case("smoke", r.check, r.seconds, None if r.status == "ok" else r.detail) for r in results],
+        )
+    ctx.obj.out.result([result.as_dict() for result in results])
+    return DONE if all(result.status == "ok" for result in results) else FAILED

@@ -1,0 +1,45 @@
+"""From records of a file to records of a feed."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dex.wcl.commands import AppendRecords, FeedRecord
+from dex.wcl.errors import InputError
+from dex.wcl.values import blob_from_json
+
+if TYPE_CHECKING:
+    from dex.engine.local import LocalEngine
+
+_FIELDS = frozenset({"key", "metadata", "payload"})
+
+
+def record_from(record: dict[str, Any], _raw: bytes) -> FeedRecord:
+    """Make a feed record of {key, metadata, payload}.
+
+    Raises:
+        InputError, InvalidCommand: a field is unknown or missing, or its value is not what it should be.
+    """
+    unknown = next((name for name in record if name not in _FIELDS | {"seq"}), None)
+    if unknown is not None:
+        raise InputError(f"unknown field {unknown!r}", "a line is {key, metadata, payload}")
+    if "key" not in record:
+        raise InputError("there is no field 'key'")
+    metadata = record.get("metadata", {})
+    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+        raise InputError("metadata is not an object of texts")
+    payload = record.get("payload", "")
+    return FeedRecord(
+        key=blob_from_json(record["key"]),
+        payload=None if payload is None else blob_from_json(payload),
+        metadata=metadata,
+    )
+
+
+def sender(engine: "LocalEngine", feed: str) -> Callable[[list[FeedRecord]], list[Any]]:
+    """Give the function that appends a batch of records in one commit."""
+
+    def send(records: list[FeedRecord]) -> list[Any]:
+        (result,) = engine.execute_many([AppendRecords(feed=feed, records=records)])
+        return [result] * len(records)
+
+    return send

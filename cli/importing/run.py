@@ -1,0 +1,126 @@
+"""The import loop that stores and feeds share."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from dex.cli.importing.sources import Line, csv_lines, json_lines
+from dex.cli.progress import progress
+from dex.cli.session import Session
+from dex.cli.values import unreadable
+from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+
+BATCH = 1000
+BATCH_BYTES = 8 * 1024 * 1024
+SHOWN = 5
+
+Make = Callable[[Any, bytes], Any]
+Send = Callable[[list[Any]], list[Any]]
+
+
+class Tally:
+    """What became of the lines."""
+
+    def __init__(self) -> None:
+        self.read = self.applied = self.replaced = self.failed = 0
+        self.failures: list[dict[str, Any]] = []
+
+    def add(self, line: int, result: Any) -> None:
+        """Count one result.
+
+        Raises:
+            Unavailable: the result is that; what follows would fail alike.
+        """
+        if isinstance(result, Unavailable):
+            result.facts.update(self.counts())
+            raise result
+        if isinstance(result, DexError):
+            self.failed += 1
+            if len(self.failures) < SHOWN:
+                self.failures.append({"line": line, "kind": result.kind, "message": result.message})
+        else:
+            self.applied += 1
+            self.replaced += bool(getattr(result, "replaced", False))
+
+    def counts(self) -> dict[str, int]:
+        """Give the numbers."""
+        return {"read": self.read, "applied": self.applied, "replaced": self.replaced, "failed": self.failed}
+
+
+class _Pending(NamedTuple):
+    line: int
+    item: Any
+
+
+def import_file(session: Session, file: str, form: str | None, make: Make, send: Send) -> None:
+    """Read a file, make an item of each line and send them in batches; print what became of them.
+
+    `make` turns a record and its bytes into an item or raises DexError; `send` gives a result for each item.
+
+    Raises:
+        InputError: the file cannot be read, or its form is unknown.
+        Refused: some lines failed, after the result was printed.
+    """
+    form = form or ("csv" if file.endswith(".csv") else "ndjson")
+    if form not in ("ndjson", "csv"):
+        raise InputError(f"{form!r} is not a format of imports", "use ndjson or csv")
+    tally = Tally()
+    stream, total = _open(file)
+    with stream, progress(session, f"importing {file}", total) as advance:
+        lines = csv_lines(stream) if form == "csv" else json_lines(stream)
+        _loop(lines, make, send, tally, advance)
+    session.out.result(tally.counts())
+    if tally.failed:
+        _report(session, file, tally)
+
+
+def _open(file: str) -> tuple[BinaryIO, int | None]:
+    if file == "-":
+        return sys.stdin.buffer, None
+    try:
+        path = Path(file)
+        return path.open("rb"), path.stat().st_size
+    except OSError as error:
+        raise unreadable(file, error) from error
+
+
+def _loop(lines: Iterator[Line], make: Make, send: Send, tally: Tally, advance: Callable[[int], None]) -> None:
+    pending: list[_Pending] = []
+    size = 0
+    for line in lines:
+        tally.read += 1
+        size += line.size
+        if isinstance(line.record, DexError):
+            tally.add(line.number, line.record)
+        else:
+            try:
+                pending.append(_Pending(line.number, make(line.record, line.raw)))
+            except DexError as error:
+                tally.add(line.number, error)
+        if len(pending) >= BATCH or size >= BATCH_BYTES:
+            _flush(pending, send, tally)
+            advance(size)
+            size = 0
+    _flush(pending, send, tally)
+
+
+def _flush(pending: list[_Pending], send: Send, tally: Tally) -> None:
+    if pending:
+        for entry, result in zip(pending, send([entry.item for entry in pending]), strict=True):
+            tally.add(entry.line, result)
+        pending.clear()
+
+
+def _report(session: Session, file: str, tally: Tally) -> None:
+    if not session.style.json:
+        for failure in sorted(tally.failures, key=lambda failure: failure["line"]):
+            session.note(f"{file}:{failure['line']}: {failure['message']}")
+        if tally.failed > len(tally.failures):
+            session.note(f"… and {tally.failed - len(tally.failures)} more")
+    raise Refused(
+        f"{tally.failed} of {tally.read} lines of {file} failed; the others were applied",
+        "correct them and import again",
+        **tally.counts(),
+        failures=tally.failures,
+    )

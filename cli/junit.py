@@ -1,0 +1,62 @@
+"""JUnit XML for continuous integration (spec: X-04, X-05)."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+from dex.wcl.errors import InputError
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Case(NamedTuple):
+    """One test case; `failure` says what went wrong, or is None."""
+
+    group: str
+    name: str
+    seconds: float
+    failure: str | None = None
+
+
+def report_path(option: str | None) -> Path | None:
+    """Read `--report junit:FILE`.
+
+    Raises:
+        InputError: it has another form.
+    """
+    if option is None:
+        return None
+    kind, _, file = option.partition(":")
+    if kind != "junit" or not file:
+        raise InputError(f"{option!r} is not a report", "write --report junit:FILE")
+    return Path(file)
+
+
+def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> None:
+    """Write a report; its file says how many cases there are and how many failed."""
+    listed = list(cases)
+    root = ET.Element("testsuites")
+    element = ET.SubElement(
+        root,
+        "testsuite",
+        name=suite,
+        tests=str(len(listed)),
+        failures=str(sum(case.failure is not None for case in listed)),
+        errors="0",
+        time=f"{sum(case.seconds for case in listed):.3f}",
+    )
+    for case in listed:
+        entry = ET.SubElement(
+            element, "testcase", classname=_clean(case.group), name=_clean(case.name), time=f"{case.seconds:.3f}"
+        )
+        if case.failure is not None:
+            ET.SubElement(entry, "failure", message=_clean(case.failure)).text = _clean(case.failure)
+    ET.indent(root)
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _clean(text: str) -> str:
+    """Replace what XML cannot hold."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
