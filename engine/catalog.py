@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +13,7 @@ _encode_keys = msgspec.json.Encoder().encode
 _decode_keys = msgspec.json.Decoder(list[NamedKey]).decode
 
 
-class Feed(NamedTuple):
+class Feed(msgspec.Struct, frozen=True):
     """A feed as it is defined. Its records are in `table`."""
 
     id: int
@@ -29,7 +28,7 @@ class Feed(NamedTuple):
         return f"feed_{self.id}"
 
 
-class Generation(NamedTuple):
+class Generation(msgspec.Struct, frozen=True):
     """One table of rows of a store. Clearing and rebuilding start a new one, which makes both O(1)."""
 
     table: str
@@ -41,8 +40,11 @@ class Generation(NamedTuple):
         return cls(f"rows_{store_id}_{number}", number)
 
 
-class Store(NamedTuple):
-    """A store as it is defined. `next` is the generation that a rebuild is filling, if one is."""
+class Store(msgspec.Struct):
+    """A store as it is defined. `next` is the generation that a rebuild is filling, if one is.
+
+    `names` and `uniques` are the keys' names and whether they are unique, in the order of declaration.
+    """
 
     id: int
     name: str
@@ -53,6 +55,12 @@ class Store(NamedTuple):
     next: Generation | None
     created_at: int
     updated_at: int
+    names: tuple[str, ...] = ()
+    uniques: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.names = tuple(key.name for key in self.keys)
+        self.uniques = tuple(key.unique for key in self.keys)
 
     @property
     def filling(self) -> Generation:

@@ -56,6 +56,10 @@ class Head(NamedTuple):
     total: int
 
 
+Row = tuple[int, int, int, bytes]
+"""A row of the journal: position, time in ms, bytes of all records so far, and the record."""
+
+
 class Entry(NamedTuple):
     """One journaled mutation with its position and time."""
 
@@ -64,8 +68,8 @@ class Entry(NamedTuple):
     mutation: Command[Any]
 
 
-def write(connection: sqlite3.Connection, entries: list[tuple[int, int, int, bytes]]) -> None:
-    """Append rows of (seq, at, total, record) inside the current transaction."""
+def write(connection: sqlite3.Connection, entries: list[Row]) -> None:
+    """Append rows inside the current transaction."""
     connection.executemany("INSERT INTO journal (seq, at, total, record) VALUES (?, ?, ?, ?)", entries)
 
 

@@ -122,16 +122,11 @@ class LocalEngine:
 
     def get_row(self, command: GetRow) -> StoreRow | None:
         """Read one row (spec: S-09, S-11)."""
-        if not command.strict:
-            return reads.get(self._readers, command)
-        return self._strictly(command.store, command.wait_ms, lambda snapshot: reads.get_from(snapshot, command))
+        return self._look_up(command, reads.BY_KEY)  # type: ignore[no-any-return]  # by the kind of look-up
 
     def get_by(self, command: GetBy) -> StoreRows:
         """Read every row that carries a named value (spec: S-10, S-11)."""
-        if not command.strict:
-            with self._readers.snapshot() as snapshot:
-                return reads.get_by(snapshot, command)
-        return self._strictly(command.store, command.wait_ms, lambda snapshot: reads.get_by(snapshot, command))
+        return self._look_up(command, reads.BY_VALUE)  # type: ignore[no-any-return]  # as above
 
     def page_rows(self, command: PageRows) -> StorePage:
         """Read a bounded page in key order (spec: S-12)."""
@@ -150,7 +145,7 @@ class LocalEngine:
             store = snapshot.catalog.any_store(command.name)
             head = _summary(snapshot, store)
             rows, postings, size = (0, 0, 0) if store.dropped else reads.totals(snapshot.connection, store)
-            how_fresh = reads.freshness(snapshot, store._replace(feed=None) if store.dropped else store)
+            how_fresh = reads.freshness(snapshot, store)
             lost = 0 if store.feed is None or store.dropped else unique_conflicts(snapshot.connection, store.live)
             return StoreDescription(
                 name=head.name,
@@ -203,24 +198,26 @@ class LocalEngine:
                 return page
             self._housekeeping.pause(min(_POLL_SECONDS, remaining))
 
-    def _strictly(self, name: str, wait_ms: int, read: Callable[[Snapshot], R]) -> R:
-        """Read once the store has all that is committed, helping it along meanwhile (spec: S-11).
+    def _look_up(self, command: GetRow | GetBy, kind: reads.LookUp) -> Any:
+        """Read at once, or strictly: once the store has all that is committed, helping it along meanwhile (spec: S-11).
 
         Raises:
-            Conflict: the wait ended first (`reason` index_behind).
+            Conflict: a strict read's wait ended first (`reason` index_behind).
         """
-        deadline = self._clock.monotonic() + wait_ms / 1000
+        if not command.strict:
+            return reads.look_up(self._readers, command, kind)
+        deadline = self._clock.monotonic() + command.wait_ms / 1000
         while True:
             with self._readers.snapshot() as snapshot:
-                how_fresh = reads.freshness(snapshot, snapshot.catalog.store(name))
+                how_fresh = reads.freshness(snapshot, snapshot.catalog.store(command.store))
                 if how_fresh.behind == 0:
-                    return read(snapshot)
+                    return reads.look_up_in(snapshot, command, kind)
             if self._clock.monotonic() >= deadline:
                 raise Conflict(
-                    f"store {name!r} is {how_fresh.behind} positions behind after {wait_ms} ms",
+                    f"store {command.store!r} is {how_fresh.behind} positions behind after {command.wait_ms} ms",
                     "retry, wait longer, or drop strict",
                     reason="index_behind",
-                    store=name,
+                    store=command.store,
                     applied_seq=how_fresh.applied_seq,
                     committed_seq=how_fresh.committed_seq,
                     behind=how_fresh.behind,

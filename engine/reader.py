@@ -1,16 +1,16 @@
 """Reading: a pool of connections, each answer from one consistent snapshot."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Self
 
 from dex.engine import catalog
 from dex.engine.catalog import Catalog
 from dex.engine.sqlite.connection import open_database
 from dex.engine.sqlite.errors import translate
 from dex.wcl.errors import Unavailable
+
+_SEEN = "SELECT version, (SELECT max(seq) FROM journal) FROM catalog"
 
 
 class Reader:
@@ -25,12 +25,41 @@ class Reader:
         self.catalog = catalog.load(self.connection)
 
 
-class Snapshot(NamedTuple):
-    """A moment of the file: what is defined, and the journal's last position."""
+class Snapshot:
+    """A moment of the file: its definitions and last position. All that is read in it belongs together."""
 
-    connection: sqlite3.Connection
-    catalog: Catalog
-    seq: int
+    def __init__(self, readers: "Readers") -> None:
+        self._readers = readers
+        self._reader = readers.take()
+        self.connection = self._reader.connection
+        self.seq = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self.connection.execute("BEGIN")
+            version, seq = self.connection.execute(_SEEN).fetchone()
+            self.seq = seq or 0
+            if version != self._reader.catalog.version:
+                self._reader.refresh()
+        except sqlite3.Error as error:
+            self._end()
+            raise translate(error, self._readers.path) from error
+        return self
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is defined at this moment."""
+        return self._reader.catalog
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._end()
+        if isinstance(error, sqlite3.Error):
+            raise translate(error, self._readers.path) from error
+
+    def _end(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+        self._readers.give(self._reader)
 
 
 class Readers:
@@ -63,23 +92,9 @@ class Readers:
         else:
             self._idle.append(reader)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Give one moment of the file; everything read from it belongs together."""
-        reader = self.take()
-        connection = reader.connection
-        try:
-            connection.execute("BEGIN")
-            version, seq = connection.execute("SELECT version, (SELECT max(seq) FROM journal) FROM catalog").fetchone()
-            if version != reader.catalog.version:
-                reader.refresh()
-            yield Snapshot(connection, reader.catalog, seq or 0)
-        except sqlite3.Error as error:
-            raise translate(error, self.path) from error
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            self.give(reader)
+    def snapshot(self) -> Snapshot:
+        """Give one moment of the file, to be used in a `with` statement."""
+        return Snapshot(self)
 
     def close(self) -> None:
         """Close the connections that nobody uses; one in use is closed when it is given back."""

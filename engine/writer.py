@@ -187,18 +187,16 @@ class Writer:
         if version != self._catalog.version:
             self._catalog = catalog.load(connection)
         at = max(self._clock.now_ms(), head.at)
-        entries: list[tuple[int, int, int, bytes]] = []
+        entries: list[journal.Row] = []
         results: list[list[Any]] = []
         for job in jobs:
             if callable(job.work):
                 results.append([job.work(connection, self._catalog, head)])
                 self._reload_if_changed(connection)
             else:
-                done = []
-                for mutation in job.work:
-                    outcome, head = self._mutate(connection, mutation, head, at, entries)
-                    done.append(outcome)
-                results.append(done)
+                results.append(self._mutate(connection, job.work, journal.Head(head.seq, at, head.total), entries))
+                if entries:
+                    head = journal.Head(*entries[-1][:3])
         if entries:
             journal.write(connection, entries)
         return results, (first.seq, head.seq)
@@ -206,24 +204,31 @@ class Writer:
     def _mutate(
         self,
         connection: sqlite3.Connection,
-        mutation: Command[Any],
+        mutations: Sequence[Command[Any]],
         head: journal.Head,
-        at: int,
-        entries: list[tuple[int, int, int, bytes]],
-    ) -> tuple[Any | DexError, journal.Head]:
-        """Apply one mutation at the next position; one that changed nothing leaves the position free."""
-        record = journal.encode_record(mutation)
-        try:
-            outcome = machine.apply(Apply(connection, self._catalog, head.seq + 1, at), mutation, record)
-        except DexError as error:
-            return error, head
-        if outcome.wrote:
-            head = journal.Head(head.seq + 1, at, head.total + len(record))
-            entries.append((*head, record))
-        if outcome.changed_catalog:
-            catalog.touch(connection)
-            self._catalog = catalog.load(connection)
-        return outcome.result, head
+        entries: list[journal.Row],
+    ) -> list[Any | DexError]:
+        """Apply mutations at the positions after `head`; one that changes nothing leaves its position free."""
+        seq, at, total = head
+        surroundings = Apply(connection, self._catalog, seq + 1, at)
+        results: list[Any | DexError] = []
+        for mutation in mutations:
+            record = journal.encode_record(mutation)
+            try:
+                outcome = machine.apply(surroundings, mutation, record)
+            except DexError as error:
+                results.append(error)
+                continue
+            if outcome.wrote:
+                seq += 1
+                total += len(record)
+                entries.append((seq, at, total, record))
+                surroundings.seq = seq + 1
+            if outcome.changed_catalog:
+                catalog.touch(connection)
+                surroundings.catalog = self._catalog = catalog.load(connection)
+            results.append(outcome.result)
+        return results
 
     def _reload_if_changed(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("SELECT version FROM catalog").fetchone()

@@ -94,7 +94,9 @@ def check_value(value: Any, key: str) -> None:
     Raises:
         InvalidCommand: naming `key`.
     """
-    if isinstance(value, list | tuple):
+    if value.__class__ is str and value.isascii() and len(value) <= MAX_NAMED_VALUE_BYTES:
+        return  # by far the most common case
+    if isinstance(value, (list, tuple)):
         if not value:
             raise InvalidCommand(f"named key {key!r}: a composite value needs at least one component", "or pass null")
         size = sum(_check_scalar(component, key) for component in value)
@@ -102,8 +104,7 @@ def check_value(value: Any, key: str) -> None:
         size = _check_scalar(value, key)
     if size > MAX_NAMED_VALUE_BYTES:
         raise InvalidCommand(
-            f"named key {key!r}: the value has {size} bytes, and {MAX_NAMED_VALUE_BYTES} is the limit",
-            "shorten it",
+            f"named key {key!r}: the value has {size} bytes, and {MAX_NAMED_VALUE_BYTES} is the limit", "shorten it"
         )
 
 
@@ -112,7 +113,7 @@ def _check_scalar(value: Any, key: str) -> int:
     if value is None or isinstance(value, bool):
         return 1
     if isinstance(value, str):
-        return len(_utf8(value, f"value of named key {key!r}"))
+        return len(value) if value.isascii() else len(_utf8(value, f"value of named key {key!r}"))
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, int):

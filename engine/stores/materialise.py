@@ -14,7 +14,6 @@ import msgspec
 from dex.engine.catalog import Feed, Generation, Store
 from dex.engine.postings import NULL, to_column
 from dex.engine.stores.definitions import finish_rebuild
-from dex.engine.stores.rows import upsert
 from dex.engine.stores.tables import RowSql, sql
 from dex.wcl.commands import Json, Metadata, NamedKey
 from dex.wcl.errors import InvalidCommand
@@ -110,7 +109,7 @@ def _apply(connection: sqlite3.Connection, keys: tuple[NamedKey, ...], statement
         if holder_sql is not None and connection.execute(holder_sql, (columns[i], record.key)).fetchone():
             columns[i] = None
             lost += 1
-    upsert(connection, statements, (record.key, record.payload, *columns))
+    connection.execute(statements.put, (record.seq, record.key, record.payload, *columns))
     return lost
 
 

@@ -1,7 +1,8 @@
 """Reading stores: by key, by named value, in key order, and what DESCRIBE tells (spec: S-09 … S-12, S-19)."""
 
 import sqlite3
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from dex.engine.catalog import Store
 from dex.engine.freshness import current, lagging
@@ -10,60 +11,76 @@ from dex.engine.reader import Readers, Snapshot
 from dex.engine.stores.keys import undeclared
 from dex.engine.stores.materialise import applied_seq
 from dex.engine.stores.tables import sql
-from dex.wcl.commands import Freshness, GetBy, GetRow, NamedKey, PageRows, StorePage, StoreRow, StoreRows
+from dex.wcl.commands import Freshness, GetBy, GetRow, PageRows, StorePage, StoreRow, StoreRows
 
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 
-def get(readers: Readers, command: GetRow) -> StoreRow | None:
-    """Read one row of a manual store in a single statement, which also tells whether the definitions still hold.
+class LookUp(NamedTuple):
+    """How one kind of look-up asks and answers: its statement with the parameter, and its result."""
+
+    query: Callable[[Store, Any], tuple[str, tuple[Any]]]
+    answer: Callable[[Store, list[tuple[Any, ...]], Freshness], Any]
+
+
+def look_up(readers: Readers, command: Any, kind: LookUp) -> Any:
+    """Answer from a manual store in a single statement, which also tells whether the definitions still hold.
 
     Raises:
-        Refused: no such store.
+        Refused: no such store or named key.
     """
     reader = readers.take()
     try:
         store = reader.catalog.stores.get(command.store)
         if store is not None and store.feed is None and not store.dropped:
-            found = reader.connection.execute(sql(store, store.live).get, (command.key,)).fetchone()
-            if found[0] == reader.catalog.version:
-                if found[2] is None:
-                    return None
-                return StoreRow(command.key, found[2], named_values(store.keys, found, 3), current(found[1]))
-    except sqlite3.Error:
+            found = reader.connection.execute(*kind.query(store, command)).fetchall()
+            if found[0][0] == reader.catalog.version:
+                return kind.answer(store, found, current(found[0][1]))
+    except sqlite3.OperationalError:
         pass  # the table went with a clear that this reader has not seen; the snapshot below sees it
     finally:
         readers.give(reader)
     with readers.snapshot() as snapshot:
-        return get_from(snapshot, command)
+        return look_up_in(snapshot, command, kind)
 
 
-def get_from(snapshot: Snapshot, command: GetRow) -> StoreRow | None:
-    """Read one row of any store from a snapshot.
-
-    Raises:
-        Refused: no such store.
-    """
-    store = snapshot.catalog.store(command.store)
-    found = snapshot.connection.execute(sql(store, store.live).get, (command.key,)).fetchone()
-    if found[2] is None:
-        return None
-    return StoreRow(command.key, found[2], named_values(store.keys, found, 3), freshness(snapshot, store))
-
-
-def get_by(snapshot: Snapshot, command: GetBy) -> StoreRows:
-    """Read every row that carries a named value, in key order; null is found by grouping keys only (spec: S-06).
+def look_up_in(snapshot: Snapshot, command: Any, kind: LookUp) -> Any:
+    """Answer from any store in a snapshot.
 
     Raises:
         Refused: no such store or named key.
     """
     store = snapshot.catalog.store(command.store)
-    matches = sql(store, store.live).matches[_position(store, command.named_key)]
-    keys = store.keys
-    found = snapshot.connection.execute(matches, (to_column(command.value),)).fetchall()
-    return StoreRows(
-        [StoreRow(row[0], row[1], named_values(keys, row, 2)) for row in found], freshness(snapshot, store)
-    )
+    found = snapshot.connection.execute(*kind.query(store, command)).fetchall()
+    return kind.answer(store, found, freshness(snapshot, store))
+
+
+def _query_key(store: Store, command: GetRow) -> tuple[str, tuple[Any]]:
+    return sql(store, store.live).get, (command.key,)
+
+
+def _answer_key(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness) -> StoreRow | None:
+    (row,) = found
+    return None if row[2] is None else StoreRow(row[2], row[3], named_values(store.names, row, 4), how_fresh)
+
+
+def _query_value(store: Store, command: GetBy) -> tuple[str, tuple[Any]]:
+    if command.named_key not in store.names:
+        raise undeclared(store, command.named_key)
+    return sql(store, store.live).find[store.names.index(command.named_key)], (to_column(command.value),)
+
+
+def _answer_value(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness) -> StoreRows:
+    names = store.names
+    rows = [StoreRow(row[2], row[3], named_values(names, row, 4)) for row in found if row[2] is not None]
+    return StoreRows(rows, how_fresh)
+
+
+BY_KEY = LookUp(_query_key, _answer_key)
+"""Read one row by its key (spec: S-09)."""
+
+BY_VALUE = LookUp(_query_value, _answer_value)
+"""Read every row that carries a value, in key order; null is found by grouping keys only (spec: S-06, S-10)."""
 
 
 def page(snapshot: Snapshot, command: PageRows) -> StorePage:
@@ -80,7 +97,7 @@ def page(snapshot: Snapshot, command: PageRows) -> StorePage:
     for found in cursor:
         if len(rows) == command.limit or size >= _MAX_PAGE_BYTES:
             return StorePage(rows, rows[-1].key, snapshot.seq)
-        rows.append(StoreRow(found[0], found[1], named_values(store.keys, found, 2), how_fresh))
+        rows.append(StoreRow(found[0], found[1], named_values(store.names, found, 2), how_fresh))
         size += len(found[0]) + len(found[1])
     return StorePage(rows, None, snapshot.seq)
 
@@ -93,13 +110,13 @@ def totals(connection: sqlite3.Connection, store: Store) -> tuple[int, int, int]
     return rows, named, int(size)
 
 
-def named_values(keys: tuple[NamedKey, ...], found: tuple[Any, ...], first: int) -> dict[str, Any]:
+def named_values(names: tuple[str, ...], found: tuple[Any, ...], first: int) -> dict[str, Any]:
     """Give the named values of a row whose columns begin at `first`."""
     named = {}
-    for key in keys:
+    for name in names:
         stored = found[first]
         if stored is not None:
-            named[key.name] = from_column(stored) if stored.__class__ is bytes else stored
+            named[name] = from_column(stored) if stored.__class__ is bytes else stored
         first += 1
     return named
 
@@ -108,10 +125,3 @@ def freshness(snapshot: Snapshot, store: Store) -> Freshness:
     """Tell how current a store's rows are: feed-sourced ones may lag behind their feed (spec: S-11)."""
     applied = applied_seq(snapshot.connection, store, store.feed) if store.feed else None
     return current(snapshot.seq) if applied is None else lagging(applied, snapshot.seq)
-
-
-def _position(store: Store, name: str) -> int:
-    for position, key in enumerate(store.keys):
-        if key.name == name:
-            return position
-    raise undeclared(store, name)

@@ -24,9 +24,9 @@ def put(apply: Apply, command: PutRow) -> Outcome:
     store = manual(apply, command.store)
     columns = _columns(store, command.named)
     statements = sql(store, store.live)
-    parameters = (command.key, command.payload, *columns)
     try:
-        replaced = upsert(apply.connection, statements, parameters)
+        row = (apply.seq, command.key, command.payload, *columns)
+        replaced = apply.connection.execute(statements.put, row).lastrowid != apply.seq
     except sqlite3.IntegrityError as error:
         raise _unique_conflict(apply.connection, store, statements, command, columns) from error
     return Outcome(RowWritten(seq=apply.seq, replaced=replaced, replayed=False, freshness=current(apply.seq)))
@@ -60,28 +60,23 @@ def manual(apply: Apply, name: str) -> Store:
     return store
 
 
-def upsert(connection: sqlite3.Connection, statements: RowSql, parameters: tuple[Any, ...]) -> bool:
-    """Update the row, or insert it where there is none; tell whether there was one.
-
-    Raises:
-        sqlite3.IntegrityError: another row has a unique value; nothing was written.
-    """
-    if connection.execute(statements.update, parameters).rowcount:
-        return True
-    connection.execute(statements.insert, parameters)
-    return False
-
-
 def _columns(store: Store, named: dict[str, Any]) -> list[Any]:
     """Give one column value per declared key, None where it is absent.
 
     Raises:
         Refused: `named` has a key that is not declared (spec: S-05).
     """
-    columns = [to_column(named[key.name]) if key.name in named else None for key in store.keys]
-    if len(named) > len(columns) - columns.count(None):
-        declared = {key.name for key in store.keys}
-        raise undeclared(store, next(name for name in named if name not in declared))
+    columns: list[Any] = []
+    used = 0
+    for name in store.names:
+        if name in named:
+            value = named[name]
+            columns.append(value if value.__class__ is str else to_column(value))
+            used += 1
+        else:
+            columns.append(None)
+    if used < len(named):
+        raise undeclared(store, next(name for name in named if name not in store.names))
     return columns
 
 

@@ -15,43 +15,46 @@ _NULL_LITERAL = f"x'{NULL.hex()}'"
 
 
 class RowSql(NamedTuple):
-    """The statements for one table of rows; parameters are the key, the payload and one column per named key."""
+    """The statements for one table of rows.
 
-    insert: str
-    update: str
+    `put` takes the row's id, key, payload and one column per named key. The id is the position of the mutation that
+    first wrote the key, so that the last inserted id tells whether a put made a new row.
+    """
+
+    put: str
     delete: str
     get: str
     page: str
     holders: tuple[str | None, ...]
-    matches: tuple[str, ...]
+    find: tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)
 def statements(table: str, uniques: tuple[bool, ...]) -> RowSql:
     """Give the statements for a table whose named keys are unique or not, in the order of declaration.
 
-    `get` also gives the catalog's version and the journal's last position, in the same snapshot; `holders` finds
-    the other row that has claimed a unique value, `matches` the rows that carry a value.
+    `get` and `find` also give the catalog's version and the journal's last position, in the same snapshot; `holders`
+    gives the other row that has claimed a unique value, `find` the rows that carry a value.
     """
     columns = [f"n{i}" for i in range(len(uniques))]
     listed = ", ".join(["key", "payload", *columns])
-    numbered = ", ".join(f"?{i + 1}" for i in range(len(columns) + 2))
-    assigned = ", ".join(["payload = ?2", *(f"{column} = ?{i + 3}" for i, column in enumerate(columns))])
-    read = ", ".join(f"r.{column}" for column in ["payload", *columns])
+    numbered = ", ".join(f"?{i + 1}" for i in range(len(columns) + 3))
+    assigned = ", ".join(f"{column} = excluded.{column}" for column in ["payload", *columns])
+    seen = "c.version, (SELECT max(seq) FROM journal)"
+    read = ", ".join(f"r.{column}" for column in ["key", "payload", *columns])
     conditions = [_claimed(column) if unique else "TRUE" for column, unique in zip(columns, uniques, strict=True)]
     return RowSql(
-        insert=f"INSERT INTO {table} ({listed}) VALUES ({numbered})",
-        update=f"UPDATE {table} SET {assigned} WHERE key = ?1",
+        put=f"INSERT INTO {table} (id, {listed}) VALUES ({numbered}) ON CONFLICT (key) DO UPDATE SET {assigned}",
         delete=f"DELETE FROM {table} WHERE key = ?1",
-        get=f"SELECT c.version, (SELECT max(seq) FROM journal), {read}"
-        f" FROM catalog c LEFT JOIN {table} r ON r.key = ?1",
+        get=f"SELECT {seen}, {read} FROM catalog c LEFT JOIN {table} r ON r.key = ?1",
         page=f"SELECT {listed} FROM {table} WHERE key > ?1 ORDER BY key LIMIT ?2",
         holders=tuple(
             f"SELECT key FROM {table} WHERE {column} = ?1 AND {condition} AND key <> ?2" if unique else None
             for column, condition, unique in zip(columns, conditions, uniques, strict=True)
         ),
-        matches=tuple(
-            f"SELECT {listed} FROM {table} WHERE {column} = ?1 AND {condition} ORDER BY key"
+        find=tuple(
+            f"SELECT {seen}, {read} FROM catalog c LEFT JOIN {table} r"
+            f" ON r.{column} = ?1 AND {condition} ORDER BY r.key"
             for column, condition in zip(columns, conditions, strict=True)
         ),
     )
@@ -59,7 +62,7 @@ def statements(table: str, uniques: tuple[bool, ...]) -> RowSql:
 
 def sql(store: Store, generation: Generation) -> RowSql:
     """Give the statements for one generation of a store."""
-    return statements(generation.table, tuple(key.unique for key in store.keys))
+    return statements(generation.table, store.uniques)
 
 
 def create(connection: sqlite3.Connection, table: str, uniques: tuple[bool, ...]) -> None:

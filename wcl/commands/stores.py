@@ -246,7 +246,8 @@ class PutRow(Command[RowWritten], frozen=True):
         check_payload(self.payload)
         for name, value in self.named.items():
             check_value(value, name)
-        check_mutation_id(self.mutation_id)
+        if self.mutation_id is not None:
+            check_mutation_id(self.mutation_id)
 
 
 class DeleteRow(Command[RowDeleted], frozen=True):
