@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dex.engine.apply import Apply
 from dex.engine.clock import Clock
 from dex.engine.sqlite.connection import begin_immediate, open_database
 from dex.engine.sqlite.errors import translate
+from dex.engine.stores import rows
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, Unavailable
 
@@ -211,9 +213,15 @@ class Writer:
         """Apply mutations at the positions after `head`; one that changes nothing leaves its position free."""
         seq, at, total = head
         surroundings = Apply(connection, self._catalog, seq + 1, at)
+        records = [journal.encode_record(mutation) for mutation in mutations]
+        new = rows.put_new(surroundings, mutations)
+        if new is not None:
+            totals = accumulate((len(record) for record in records), initial=total)
+            next(totals)
+            entries.extend((row.seq, at, sum_, record) for row, sum_, record in zip(new, totals, records, strict=True))
+            return list(new)
         results: list[Any | DexError] = []
-        for mutation in mutations:
-            record = journal.encode_record(mutation)
+        for mutation, record in zip(mutations, records, strict=True):
             try:
                 outcome = machine.apply(surroundings, mutation, record)
             except DexError as error:

@@ -17,11 +17,12 @@ _NULL_LITERAL = f"x'{NULL.hex()}'"
 class RowSql(NamedTuple):
     """The statements for one table of rows.
 
-    `put` takes the row's id, key, payload and one column per named key. The id is the position of the mutation that
+    `put` and `insert` take the row's id, key, payload and one column per named key. The id is the position of the mutation that
     first wrote the key, so that the last inserted id tells whether a put made a new row.
     """
 
     put: str
+    insert: str
     delete: str
     get: str
     page: str
@@ -43,8 +44,10 @@ def statements(table: str, uniques: tuple[bool, ...]) -> RowSql:
     seen = "c.version, (SELECT max(seq) FROM journal)"
     read = ", ".join(f"r.{column}" for column in ["key", "payload", *columns])
     conditions = [_claimed(column) if unique else "TRUE" for column, unique in zip(columns, uniques, strict=True)]
+    insert = f"INSERT INTO {table} (id, {listed}) VALUES ({numbered})"
     return RowSql(
-        put=f"INSERT INTO {table} (id, {listed}) VALUES ({numbered}) ON CONFLICT (key) DO UPDATE SET {assigned}",
+        put=f"{insert} ON CONFLICT (key) DO UPDATE SET {assigned}",
+        insert=insert,
         delete=f"DELETE FROM {table} WHERE key = ?1",
         get=f"SELECT {seen}, {read} FROM catalog c LEFT JOIN {table} r ON r.key = ?1",
         page=f"SELECT {listed} FROM {table} WHERE key > ?1 ORDER BY key LIMIT ?2",
