@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from lark import Token, UnexpectedInput, UnexpectedToken
 
 from dex.wcl.errors import WclSyntaxError
-from dex.wcl.lexemes import quote
+from dex.wcl.lexemes import quote, scan
 from dex.wcl.names import MAX_NAME_BYTES, nearest
 from dex.wcl.source import locate, visible
-from dex.wcl.statements import Span
+from dex.wcl.statements import BLANK, Span
 from dex.wcl.table import KEYWORDS
 
 WORDS = {
@@ -24,6 +24,7 @@ WORDS = {
 """How each terminal is called before people; a keyword is called by itself."""
 
 ORDER = ("STORE_NAME", "FEED_NAME", "KEY_NAME", "STRING", *KEYWORDS, "EQUAL", "COMMA", "SEMICOLON")
+ENDS = frozenset({"$END", "SEMICOLON"})
 NAMES = frozenset({"STORE_NAME", "FEED_NAME", "KEY_NAME"})
 MAX_FOUND = 40
 
@@ -67,8 +68,8 @@ def syntax_error(error: UnexpectedInput, span: Span) -> WclSyntaxError:
     if not isinstance(error, UnexpectedToken):
         start = error.pos_in_stream
         diagnosis = _unexpected_character(span.text, start)
-    elif error.token.type == "$END":
-        start = error.token.end_pos  # Lark gives the end of the text the place of the last token
+    elif error.token.type in ENDS:
+        start = _end_of_last_word(span.text, error.token)
         diagnosis = Diagnosis(f"expected {_either(expected)}")
     else:
         start = error.token.start_pos
@@ -88,6 +89,12 @@ def _accepted(error: UnexpectedInput) -> set[str]:
     interactive: Any = error.interactive_parser  # Lark sets it on what a parser raises, and leaves it untyped
     accepted: set[str] = interactive.accepts()
     return accepted
+
+
+def _end_of_last_word(text: str, end: Token) -> int:
+    """Find where something is missing: after the last word, not where Lark met the end of the statement."""
+    before = text if end.type == "$END" else text[: end.start_pos]
+    return max((lexeme.end for lexeme in scan(before) if lexeme.kind not in BLANK), default=0)
 
 
 def _unexpected_token(token: Token, accepted: set[str], expected: list[str]) -> Diagnosis:
@@ -110,11 +117,14 @@ def _unexpected_token(token: Token, accepted: set[str], expected: list[str]) -> 
 
 def _suggest(problem: str, suggestion: str) -> Diagnosis:
     text = visible(suggestion)
+    if len(text) > MAX_NAME_BYTES:
+        return Diagnosis(problem)
     return Diagnosis(problem, f"did you mean {text}?", text)
 
 
 def _nearest_keyword(word: str, keywords: list[str]) -> str | None:
     """Give what was probably meant: a keyword and the next word, a verb of this language, or a near word."""
+    word = word[:MAX_NAME_BYTES]
     upper = word.upper()
     for keyword in keywords:
         rest = word[len(keyword) :]

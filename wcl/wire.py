@@ -64,7 +64,8 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None
-        detail = str(error).replace("`$", f"`{path}", 1)
+        # msgspec leaves out the path of what is wrong as a whole.
+        detail = str(error).replace("`$", f"`{path}", 1) if "`$" in str(error) else f"{error} - at `{path}`"
         raise InputError(f"not a command: {detail}", "see `dex command --help` for the shape") from error
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -29,14 +30,13 @@ DEFINE = commands.DefineStateStore
             DEFINE(name="accounts.employees", named_keys=[NamedKey("department"), NamedKey("passport", True)]),
         ),
         (
-            "DEFINE STATESTORE accounts.tagged FROM FEED accounts.events"
-            " KEYS passport = METADATA 'pp' UNIQUE, department = JSON 'dept', k = RECORD_KEY",
+            "DEFINE STATESTORE a.t FROM FEED a.ev KEYS p = METADATA 'pp' UNIQUE, d = JSON 'dept', k = RECORD_KEY",
             DEFINE(
-                name="accounts.tagged",
-                source=FromFeed("accounts.events"),
+                name="a.t",
+                source=FromFeed("a.ev"),
                 named_keys=[
-                    NamedKey("passport", True, Metadata("pp")),
-                    NamedKey("department", False, Json("dept")),
+                    NamedKey("p", True, Metadata("pp")),
+                    NamedKey("d", False, Json("dept")),
                     NamedKey("k", False, RecordKey()),
                 ],
             ),
@@ -84,11 +84,17 @@ def test_every_statement_becomes_its_command(text: str, command: object) -> None
 )
 def test_names(written: str, name: str) -> None:
     for statement in ("DESCRIBE STATESTORE", "DROP STATESTORE IF EXISTS", "DEFINE FEED", "DROP FEED"):
-        [parsed] = parse(f"{statement} {written}")
-        assert parsed.command.name == name
-        assert type(parsed.command.name) is str
-    [key] = parse(f"DEFINE STATESTORE s KEYS {written}\n")[0].command.named_keys
+        command = command_of(f"{statement} {written}")
+        assert command.name == name
+        assert type(command.name) is str
+    [key] = command_of(f"DEFINE STATESTORE s KEYS {written}\n").named_keys
     assert key.name == name
+
+
+def command_of(text: str) -> Any:
+    """The one command of a text."""
+    [parsed] = parse(text)
+    return parsed.command
 
 
 @pytest.mark.spec("W-04")
@@ -111,12 +117,14 @@ def test_a_lone_keyword_is_a_name_in_quotes_only(written: str) -> None:
 )
 def test_strings(written: str, value: str) -> None:
     """Case 2: a semicolon or comment sign in a string is part of it."""
-    [parsed] = parse(f"DEFINE STATESTORE a.t FROM FEED a.ev KEYS p = METADATA {written} UNIQUE;")
-    assert parsed.command.named_keys == [NamedKey("p", True, Metadata(value))]
+    command = command_of(f"DEFINE STATESTORE a.t FROM FEED a.ev KEYS p = METADATA {written} UNIQUE;")
+    assert command.named_keys == [NamedKey("p", True, Metadata(value))]
 
 
 @pytest.mark.spec("W-04")
-@pytest.mark.parametrize("text", ["", "  \n", ";", ";;;", "-- only a comment", "/* a */ ; -- b\n;", "\ufeff", "\ufeff;"])
+@pytest.mark.parametrize(
+    "text", ["", "  \n", ";", ";;;", "-- only a comment", "/* a */ ; -- b\n;", "\ufeff", "\ufeff;"]
+)
 def test_empty_statements_are_fine(text: str) -> None:
     assert parse(text) == []
 
@@ -138,7 +146,7 @@ def test_keywords_are_whole_words(text: str) -> None:
 
 
 @pytest.mark.spec("W-04")
-@pytest.mark.parametrize("text", ["SHOW ſTATESTORES", "SHOW FEEDſ", "DEFINE STATESTORE a \u212aEYS b"])
+@pytest.mark.parametrize("text", ["SHOW \u017fTATESTORES", "SHOW FEED\u017f", "DEFINE STATESTORE a \u212aEYS b"])
 def test_letters_that_only_fold_to_a_keyword_are_not_it(text: str) -> None:
     with pytest.raises(WclSyntaxError):
         parse(text)
@@ -192,19 +200,27 @@ def outcome(text: str) -> object:
 @example('DESCRIBE STATESTORE "\ud800"')
 @example("DESCRIBE FEED \x85\u2028")
 def test_a_text_gives_commands_or_an_error_of_ours_with_a_place(text: str) -> None:
-    try:
-        parse(text)
-    except DexError as error:
+    error = error_of(text)
+    if error is not None:
         assert isinstance(error, WclSyntaxError | InvalidCommand)
         assert 1 <= error.line <= text.count("\n") + 1
         assert error.column >= 1
-        str(error).encode()
+        assert str(error).encode()
+
+
+def error_of(text: str) -> DexError | None:
+    """The error that a text gives, if any."""
+    try:
+        parse(text)
+    except DexError as error:
+        return error
+    return None
 
 
 @pytest.mark.spec("W-04")
 @given(st.sampled_from(VALID), st.data())
 def test_case_space_and_comments_between_words_do_not_matter(text: str, data: st.DataObject) -> None:
-    gaps = st.sampled_from([" ", "\n", "\t", "\r\n", " /* it's; */ ", " -- \"c\n", "\u00a0"])
+    gaps = st.sampled_from([" ", "\n", "\t", "\r\n", " /* it's; */ ", ' -- "c\n', "\u00a0"])
     changed = ""
     for kind, start, end in scan(text):
         word = text[start:end]
@@ -231,8 +247,7 @@ def test_statement_by_statement_gives_what_the_whole_gives(text: str) -> None:
         pieces = str(error)
     except InvalidCommand:
         return
-    if "is never closed" not in str(whole):
-        assert pieces == whole
+    assert pieces == whole
 
 
 @pytest.mark.spec("W-06")
