@@ -4,11 +4,14 @@ The names below are the public SDK. They are imported when first used, so that `
 shell completion stay as fast as a bare Python start.
 """
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+"""As in typing, whose import would cost `dex --version` a fifth of its time."""
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from dex.engine.statestore import Extractor, StateStore
     from dex.wcl.commands import Freshness, StoreRow, StoreRows
     from dex.wcl.errors import (
@@ -57,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import a public name from its home on first use."""
     if name not in _HOME:
         raise AttributeError(f"module 'dex' has no attribute {name!r}")
