@@ -173,5 +173,5 @@ def _word_around(text: str, start: int) -> str:
     return (before.group() if before else "") + (after.group() if after else "")
 
 
-_BEFORE = re.compile(r"""[^\s;,='"]*$""")
+_BEFORE = re.compile(r"""[^\s;,='"]*\Z""")
 _AFTER = re.compile(r"""[^\s;,='"]*""")

@@ -53,6 +53,7 @@ def error_of(text: str) -> WclSyntaxError:
         ("DESCRIBE STATESTORE a.", (1, 22), "a dot stands between two segments of a name"),
         ("DROP FEED a..b", (1, 12), "a dot stands between two segments of a name"),
         ("DROP FEED eu:orders", (1, 13), 'unexpected character :; to use it in a name write "eu:orders"'),
+        ("SHOW FEEDS; -- gone\n:a FEEDS", (2, 1), 'to use it in a name write ":a"'),
         ("SHOW FEEDS @", (1, 12), "unexpected character @"),
         ("SHOW FEEDS \u200b", (1, 12), "unexpected character U+200B"),
         ("\n SHOW 'abc\n\n", (2, 7), "this text is never closed; end it with '"),
