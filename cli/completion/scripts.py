@@ -1,0 +1,94 @@
+"""The scripts that connect a shell's completion with `dex __complete`."""
+
+FILES = {"bash": "dex.bash", "zsh": "_dex", "fish": "dex.fish", "powershell": "dex.ps1"}
+"""The shells, and the name of each one's script in completions/."""
+
+_BASH = r"""# bash completion for dex; made by `dex completion bash`
+_dex() {
+    local line=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} name cut=
+    local -a found
+    mapfile -t found < <("${COMP_WORDS[0]}" __complete bash "$line" 2>/dev/null)
+    COMPREPLY=()
+    if [[ ${found[0]} == ":file" ]]; then
+        return
+    fi
+    compopt +o default 2>/dev/null
+    # Bash replaces the part of a word after the last : or = only, so that part is all it may be given.
+    if [[ $word != [\"\']* ]]; then
+        local whole=${line##*[[:blank:]]}
+        [[ $COMP_WORDBREAKS == *:* ]] && cut=${whole%"${whole##*:}"}
+        [[ $COMP_WORDBREAKS == *=* && $whole == *=* && ${whole%"${whole##*=}"} == "$cut"* ]] &&
+            cut=${whole%"${whole##*=}"}
+    fi
+    for name in "${found[@]}"; do
+        [[ $word == [\"\']* ]] || printf -v name %q "$name"
+        COMPREPLY+=("${name#"$cut"}")
+    done
+}
+complete -o default -F _dex dex
+"""
+
+_ZSH = r"""#compdef dex
+# zsh completion for dex; made by `dex completion zsh`
+_dex() {
+    local -a lines names shown
+    local line
+    lines=("${(@f)$("${(Q)words[1]}" __complete zsh "${(@Q)words[1,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+    if [[ "$lines[1]" == ":file" ]]; then
+        _files
+        return
+    fi
+    for line in $lines; do
+        names+=("${line%%$'\t'*}")
+        if [[ "$line" == *$'\t'* ]]; then
+            shown+=("${line%%$'\t'*}  -- ${line#*$'\t'}")
+        else
+            shown+=("$line")
+        fi
+    done
+    (( $#names )) && compadd -l -d shown -a names
+}
+if [[ "$funcstack[1]" == "_dex" ]]; then
+    _dex "$@"
+else
+    compdef _dex dex
+fi
+"""
+
+_FISH = r"""# fish completion for dex; made by `dex completion fish`
+function __dex_complete
+    set -l words (commandline -opc)
+    set -l word (commandline -ct | string replace -r '^[\'"]' '' | string unescape)
+    set -l found ($words[1] __complete fish $words "$word" 2>/dev/null)
+    if test "$found[1]" = ":file"
+        __fish_complete_path (commandline -ct)
+    else if set -q found[1]
+        printf '%s\n' $found
+    end
+end
+complete -c dex -f -a '(__dex_complete)'
+"""
+
+_POWERSHELL = r"""# PowerShell completion for dex; made by `dex completion powershell`
+Register-ArgumentCompleter -Native -CommandName dex -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $words = @($commandAst.CommandElements |
+        Where-Object { $_.Extent.EndOffset -lt $cursorPosition -or $_.Extent.Text -ne $wordToComplete } |
+        ForEach-Object { if ($_.StaticType -eq [string] -and $_.Value) { $_.Value } else { $_.Extent.Text } })
+    $program = $words[0]
+    & $program __complete powershell @words "$wordToComplete" 2>$null | ForEach-Object {
+        $name, $help = $_ -split "`t", 2
+        if ($name -eq ':file') { return }
+        if (-not $help) { $help = $name }
+        $text = if ($name -match '[\s;|&()]') { "'" + $name.Replace("'", "''") + "'" } else { $name }
+        [System.Management.Automation.CompletionResult]::new($text, $name, 'ParameterValue', $help)
+    }
+}
+"""
+
+_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH, "powershell": _POWERSHELL}
+
+
+def script(shell: str) -> str:
+    """Give a shell's script."""
+    return _SCRIPTS[shell]
