@@ -3,11 +3,12 @@
 Two nodes are equal when they say the same, wherever they stand: positions do not count.
 """
 
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where a node stands: line and column from 1, `start` and `end` as offsets."""
 
     line: int
@@ -16,108 +17,111 @@ class Place(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Node(msgspec.Struct, frozen=True, eq=False):
+    """What every node has in common: it is compared without its place, which is the last field."""
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two nodes say the same."""
+        return type(self) is type(other) and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        """Agree with equality."""
+        return hash((type(self), self._said()))
+
+    def _said(self) -> tuple[object, ...]:
+        return msgspec.structs.astuple(self)[:-1]
+
+
+class Metadata(Node, frozen=True):
     """`METADATA 'name'`."""
 
     name: str
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Json:
+class Json(Node, frozen=True):
     """`JSON 'a.b'`."""
 
     path: str
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class RecordKey:
+class RecordKey(Node, frozen=True):
     """`RECORD_KEY`."""
 
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
 Extractor: TypeAlias = Metadata | Json | RecordKey
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Node, frozen=True):
     """One entry of `KEYS`."""
 
     name: str
     extractor: Extractor | None
     unique: bool
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DefineStateStore:
+class DefineStateStore(Node, frozen=True):
     """`DEFINE STATESTORE`; `feed` is None for a manual store."""
 
     name: str
     feed: str | None
     keys: tuple[Key, ...]
     if_not_exists: bool
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DropStateStore:
+class DropStateStore(Node, frozen=True):
     """`DROP STATESTORE`."""
 
     name: str
     if_exists: bool
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeStateStore:
+class DescribeStateStore(Node, frozen=True):
     """`DESCRIBE STATESTORE`."""
 
     name: str
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class ShowStateStores:
+class ShowStateStores(Node, frozen=True):
     """`SHOW STATESTORES`."""
 
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DefineFeed:
+class DefineFeed(Node, frozen=True):
     """`DEFINE FEED`."""
 
     name: str
     if_not_exists: bool
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DropFeed:
+class DropFeed(Node, frozen=True):
     """`DROP FEED`."""
 
     name: str
     if_exists: bool
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeFeed:
+class DescribeFeed(Node, frozen=True):
     """`DESCRIBE FEED`."""
 
     name: str
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class ShowFeeds:
+class ShowFeeds(Node, frozen=True):
     """`SHOW FEEDS`."""
 
-    place: Place = field(compare=False, repr=False)
+    place: Place
 
 
 Statement: TypeAlias = (

@@ -7,6 +7,7 @@ from typing import Any
 from dex.wcl.errors import InvalidCommand
 
 MAX_NAME_BYTES = 255
+MAX_SHOWN = 60
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -22,10 +23,10 @@ def check_name(name: Any, what: str) -> None:
         raise InvalidCommand(f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name)
     problem = _problem(name)
     if problem:
-        raise InvalidCommand(f"the {what} {name!r} {problem}", "choose another name", name=name)
+        raise InvalidCommand(f"the {what} {_shown(name)} {problem}", "choose another name", name=name)
     if any(not segment.strip() for segment in name.split(".")):
         raise InvalidCommand(
-            f"the {what} {name!r} has an empty segment", "write segments with one dot between them", name=name
+            f"the {what} {_shown(name)} has an empty segment", "write segments with one dot between them", name=name
         )
 
 
@@ -41,7 +42,7 @@ def check_key_name(name: Any) -> None:
         )
     problem = _problem(name)
     if problem:
-        raise InvalidCommand(f"the named key {name!r} {problem}", "choose another name", named_key=name)
+        raise InvalidCommand(f"the named key {_shown(name)} {problem}", "choose another name", named_key=name)
 
 
 def check_text(text: str, what: str) -> None:
@@ -52,7 +53,12 @@ def check_text(text: str, what: str) -> None:
     """
     problem = _bad_character(text)
     if problem:
-        raise InvalidCommand(f"the {what} {text!r} {problem}", "leave it out")
+        raise InvalidCommand(f"the {what} {_shown(text)} {problem}", "leave it out")
+
+
+def _shown(text: str) -> str:
+    """Give a text as a literal, cut where it would fill the screen."""
+    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")
 
 
 def _problem(name: str) -> str | None:

@@ -1,8 +1,7 @@
 """From WCL text to typed commands."""
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dex.wcl import ast
 from dex.wcl.commands import Command
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from lark import Lark
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A typed command, and its statement: `line` and `column` from 1, and the text without `;`."""
 
     command: Command[Any]

@@ -1,15 +1,14 @@
 """A script cut into its statements, by its lexemes alone: nothing is parsed here, so nothing can fail."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dex.wcl.lexemes import scan
 
 BLANK = frozenset({"space", "comment"})
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """One statement of a script, from its first word up to and without its `;`.
 
     `line` and `column` count from 1, `offset` from 0; `terminated` tells whether a `;` ends it. `source` is
@@ -21,7 +20,7 @@ class Span:
     column: int
     offset: int
     terminated: bool
-    source: str = field(compare=False, repr=False)
+    source: str
 
 
 def split(text: str) -> list[Span]:

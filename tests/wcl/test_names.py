@@ -35,6 +35,13 @@ def test_a_bad_name_is_refused_with_the_reason(name: object, problem: str) -> No
         check_name(name, "store name")
 
 
+@pytest.mark.spec("W-04")
+def test_a_long_name_is_cut_in_the_message() -> None:
+    with pytest.raises(InvalidCommand) as caught:
+        check_name("x" * 10_000, "store name")
+    assert len(str(caught.value)) < 200
+
+
 @pytest.mark.spec("W-07")
 @pytest.mark.parametrize("name", ["", " ", None, "a\tb", "\udfff", "x" * 256])
 def test_a_bad_key_name_is_refused(name: object) -> None:
