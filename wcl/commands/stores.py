@@ -63,7 +63,7 @@ class FromFeed(_Kind, frozen=True, tag="feed"):
 Source: TypeAlias = Manual | FromFeed
 
 
-class NamedKey(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class NamedKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A declared look-up of a store: unique (one row per value) or grouping (value to many rows)."""
 
     name: str

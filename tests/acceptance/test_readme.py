@@ -1,0 +1,48 @@
+"""The README's tour: every command in it runs, in order, and ends as the README says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+
+
+def tour() -> list[tuple[str, int]]:
+    """Give the commands of the tour with the exit code that each is to have."""
+    lines = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+    expected = [re.search(r"# exit (\d+)$", line) for line in lines]
+    return [(line, int(match[1]) if match else 0) for line, match in zip(lines, expected, strict=True)]
+
+
+@pytest.mark.spec("W-01", "W-02", "S-06", "S-07", "F-02", "X-04", "X-05")
+def test_every_command_of_the_tour_runs_as_it_says(tmp_path: Path) -> None:
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "DEX_DATA_DIR": str(tmp_path / "data"),
+        "HOME": str(tmp_path),
+    }
+    commands = tour()
+    assert len(commands) > 15
+    for command, code in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, f"{command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.spec("S-15", "W-09")
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    for block in blocks("python"):
+        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("b'profile-1' 0")
