@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from dex.engine.postings import plain
 from dex.wcl.commands import (
     AppendRecords,
     ClearStateStore,
@@ -37,7 +38,7 @@ Mutation = (
 """The commands that change state: exactly these are journaled."""
 
 # Deterministic, so that the same contents always have the same digest (spec: S-07).
-encode_record = msgspec.msgpack.Encoder(order="deterministic").encode
+encode_record = msgspec.msgpack.Encoder(order="deterministic", enc_hook=plain).encode
 _TRIM_ROWS = 500
 
 

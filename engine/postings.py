@@ -12,7 +12,23 @@ NULL = b"\x00"
 _FALSE, _TRUE = b"\x01\x00", b"\x01\x01"
 _BYTES, _LIST = b"\x02", b"\x03"
 
-_encode_list = msgspec.msgpack.Encoder().encode
+
+def plain(value: Any) -> str | int | bytes:
+    """Give a subclass of text, integers or bytes, such as an enum's member, as the plain value it stands for.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, bytes):
+        return bytes(value)
+    raise TypeError(f"{type(value).__name__} is not a type of named values")
+
+
+_encode_list = msgspec.msgpack.Encoder(enc_hook=plain).encode
 _decode_list = msgspec.msgpack.Decoder(list).decode
 
 
@@ -29,6 +45,8 @@ def to_column(value: Any) -> str | int | bytes:
         return _FALSE
     if isinstance(value, bytes):
         return _BYTES + value
+    if isinstance(value, (str, int)):
+        return plain(value)
     return _LIST + _encode_list(list(value))
 
 

@@ -60,12 +60,14 @@ def _utf8(text: str, what: str) -> bytes:
         raise InvalidCommand(f"the {what} has a lone surrogate at character {error.start + 1}", "pass bytes") from error
 
 
-def check_key(key: bytes) -> None:
-    """Refuse an empty or over-long row key (spec: S-02).
+def check_key(key: Any) -> None:
+    """Refuse an empty or over-long row key, and what is not bytes (spec: S-02).
 
     Raises:
         InvalidCommand: with the limit in the message.
     """
+    if not isinstance(key, bytes):
+        raise _not_bytes(key, "key")
     if not key:
         raise InvalidCommand("a key cannot be empty", "give every row a key of 1 to 4096 bytes")
     if len(key) > MAX_KEY_BYTES:
@@ -75,17 +77,23 @@ def check_key(key: bytes) -> None:
         )
 
 
-def check_payload(payload: bytes) -> None:
-    """Refuse an over-long payload (spec: S-02).
+def check_payload(payload: Any) -> None:
+    """Refuse an over-long payload, and what is not bytes (spec: S-02).
 
     Raises:
         InvalidCommand: with the limit in the message.
     """
+    if not isinstance(payload, bytes):
+        raise _not_bytes(payload, "payload")
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise InvalidCommand(
             f"the payload has {len(payload)} bytes, and {MAX_PAYLOAD_BYTES} is the limit",
             "split it over several rows",
         )
+
+
+def _not_bytes(value: Any, what: str) -> InvalidCommand:
+    return InvalidCommand(f"the {what} of a typed command is bytes, not {type(value).__name__}", f"encode the {what}")
 
 
 def check_value(value: Any, key: str) -> None:

@@ -1,0 +1,60 @@
+"""Fixtures of the engine tests: a data directory, a clock, an engine and a client of it.
+
+Tests of behaviour ask for `engine` or `client` and use typed commands only, so that they hold for every engine.
+Tests of what is inside the embedded engine ask for `local`, or for `open_engine` to open a directory again.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.local import LocalEngine
+from dex.engine.protocol import Engine
+from tests.directories import fast_directory
+from tests.engine.fakes import FakeClock
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    with fast_directory() as path:
+        yield path / "data"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+OpenEngine = Callable[..., LocalEngine]
+
+
+@pytest.fixture
+def open_engine(data_dir: Path, clock: FakeClock) -> Iterator[OpenEngine]:
+    """Open the data directory as often as wanted; all engines are closed at the end."""
+    opened: list[LocalEngine] = []
+
+    def open_(directory: Path = data_dir, **options: Any) -> LocalEngine:
+        opened.append(LocalEngine(directory, **{"clock": clock, **options}))
+        return opened[-1]
+
+    yield open_
+    for engine in opened:
+        engine.close()
+
+
+@pytest.fixture
+def local(open_engine: OpenEngine) -> LocalEngine:
+    return open_engine()
+
+
+@pytest.fixture
+def engine(local: LocalEngine) -> Engine:
+    return local
+
+
+@pytest.fixture
+def client(engine: Engine) -> Client:
+    return Client(engine)
