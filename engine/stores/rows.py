@@ -29,9 +29,10 @@ def put(apply: Apply, command: PutRow) -> Outcome:
     statements = sql(store, store.live)
     try:
         row = (apply.seq, command.key, command.payload, *columns)
-        replaced = apply.connection.execute(statements.put, row).lastrowid != apply.seq
+        ((first_seq,),) = apply.connection.execute(statements.put, row)
     except sqlite3.IntegrityError as error:
         raise _unique_conflict(apply.connection, store, statements, command, columns) from error
+    replaced = first_seq != apply.seq
     return Outcome(RowWritten(seq=apply.seq, replaced=replaced, replayed=False, freshness=current(apply.seq)))
 
 

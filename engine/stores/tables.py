@@ -17,8 +17,8 @@ _NULL_LITERAL = f"x'{NULL.hex()}'"
 class RowSql(NamedTuple):
     """The statements for one table of rows.
 
-    `put` and `insert` take the row's id, key, payload and one column per named key. The id is the position of the mutation that
-    first wrote the key, so that the last inserted id tells whether a put made a new row.
+    `put` and `insert` take the row's id, key, payload and one column per named key. The id is the position of the
+    mutation that first wrote the key; `put` gives it back, which tells whether it made a new row.
     """
 
     put: str
@@ -46,7 +46,7 @@ def statements(table: str, uniques: tuple[bool, ...]) -> RowSql:
     conditions = [_claimed(column) if unique else "TRUE" for column, unique in zip(columns, uniques, strict=True)]
     insert = f"INSERT INTO {table} (id, {listed}) VALUES ({numbered})"
     return RowSql(
-        put=f"{insert} ON CONFLICT (key) DO UPDATE SET {assigned}",
+        put=f"{insert} ON CONFLICT (key) DO UPDATE SET {assigned} RETURNING id",
         insert=insert,
         delete=f"DELETE FROM {table} WHERE key = ?1",
         get=f"SELECT {seen}, {read} FROM catalog c LEFT JOIN {table} r ON r.key = ?1",

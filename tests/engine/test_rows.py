@@ -6,6 +6,7 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.statestore import StateStore
+from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, PutRow
 from dex.wcl.errors import InvalidCommand, Refused
 from dex.wcl.values import I64_MAX, I64_MIN, MAX_KEY_BYTES, MAX_PAYLOAD_BYTES
 
@@ -204,9 +205,20 @@ def test_after_delete_or_clear_no_read_finds_the_row_and_its_unique_value_is_fre
 @pytest.mark.parametrize("key", ["text", None, 5])
 def test_a_typed_command_made_with_a_key_that_is_not_bytes_is_refused(client, store, key):
     """Stored as text it would be a second row beside the same key in bytes."""
-    from dex.wcl.commands import PutRow
-
     with pytest.raises(InvalidCommand, match="key"):
         client.execute(PutRow(store=store.name, key=key))
     with pytest.raises(InvalidCommand, match="payload"):
         client.execute(PutRow(store=store.name, key=b"k", payload=key))
+
+
+@pytest.mark.spec("S-01")
+def test_a_put_says_replaced_whatever_else_its_commit_inserts(store, engine):
+    """Records of a feed are inserted under positions of their own, which may equal the journal's."""
+    engine.execute(DefineFeed(name="events"))
+    seq = store.put("k", "").seq
+    records = [FeedRecord(key=b"r", payload=b"")] * (seq + 2)
+    _, put = engine.execute_many(
+        [AppendRecords(feed="events", records=records), PutRow(store=store.name, key=b"k", payload=b"")]
+    )
+    assert put.seq == seq + 2
+    assert put.replaced
