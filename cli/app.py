@@ -20,6 +20,7 @@ from dex.cli.session import Host
 Table: TypeAlias = "dict[str, str | tuple[str, Table]]"
 
 COMMANDS: Table = {
+    "shell": "Open the shell, as dex alone does.",
     "wcl": "Run WCL statements.",
     "batch": "Run WCL files, one record for each statement.",
     "command": "Run typed commands given as JSON.",

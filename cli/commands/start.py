@@ -10,11 +10,11 @@ echo "SHOW STATESTORES;" | dex
 
 
 def run(ctx: Ctx) -> int:
-    """Run a batch from standard input."""
-    if sys.stdin.isatty():
-        from dex.wcl.errors import InputError
+    """Open the shell, or run a batch from standard input."""
+    if sys.stdin.isatty() and (sys.stdout.isatty() or sys.stderr.isatty()):
+        from dex.cli.shell.loop import Shell
 
-        raise InputError("a command is missing", "see `dex --help`")
+        return Shell(ctx.obj).run()
     from dex.cli.batch import run_batch
 
     return run_batch(ctx.obj, ["-"])
