@@ -23,6 +23,7 @@ from dex.wcl.commands import (
     PutRow,
     RebuildStateStore,
 )
+from dex.wcl.errors import InvalidCommand
 
 Mutation = (
     PutRow
@@ -38,7 +39,7 @@ Mutation = (
 """The commands that change state: exactly these are journaled."""
 
 # Deterministic, so that the same contents always have the same digest (spec: S-07).
-encode_record = msgspec.msgpack.Encoder(order="deterministic", enc_hook=plain).encode
+_encode = msgspec.msgpack.Encoder(order="deterministic", enc_hook=plain).encode
 _TRIM_ROWS = 500
 
 
@@ -47,6 +48,18 @@ def _as_is(_kind: type, data: Any) -> Any:
 
 
 _decoder = msgspec.msgpack.Decoder(Mutation, dec_hook=_as_is)
+
+
+def encode_record(mutation: Command[Any]) -> bytes:
+    """Give a mutation's journal form.
+
+    Raises:
+        InvalidCommand: a name or id in it is not Unicode text.
+    """
+    try:
+        return _encode(mutation)
+    except UnicodeEncodeError as error:
+        raise InvalidCommand("a name or id of the command has a lone surrogate", "names and ids are text") from error
 
 
 class Head(NamedTuple):

@@ -213,16 +213,17 @@ class Writer:
         """Apply mutations at the positions after `head`; one that changes nothing leaves its position free."""
         seq, at, total = head
         surroundings = Apply(connection, self._catalog, seq + 1, at)
-        records = [journal.encode_record(mutation) for mutation in mutations]
         new = rows.put_new(surroundings, mutations)
         if new is not None:
+            records = [journal.encode_record(mutation) for mutation in mutations]
             totals = accumulate((len(record) for record in records), initial=total)
             next(totals)
             entries.extend((row.seq, at, sum_, record) for row, sum_, record in zip(new, totals, records, strict=True))
             return list(new)
         results: list[Any | DexError] = []
-        for mutation, record in zip(mutations, records, strict=True):
+        for mutation in mutations:
             try:
+                record = journal.encode_record(mutation)
                 outcome = machine.apply(surroundings, mutation, record)
             except DexError as error:
                 results.append(error)

@@ -222,3 +222,12 @@ def test_a_put_says_replaced_whatever_else_its_commit_inserts(store, engine):
     )
     assert put.seq == seq + 2
     assert put.replaced
+
+
+@pytest.mark.spec("S-17")
+def test_a_name_that_is_no_text_is_refused_alone(store, engine):
+    puts = [PutRow(store=store.name, key=f"{i}".encode()) for i in range(20)]
+    wrong = [PutRow(store="\ud800", key=b"k"), PutRow(store=store.name, key=b"k", named={"\ud800": 1})]
+    results = engine.execute_many([*puts[:3], *wrong, *puts[3:]])
+    assert [index for index, result in enumerate(results) if isinstance(result, Refused)] == [3, 4]
+    assert len(store.page().rows) == 20
