@@ -2,6 +2,7 @@
 
 GROUPS: dict[str, dict[str, str]] = {
     "": {
+        "shell": "Open the shell, as dex alone does.",
         "wcl": "Run WCL statements.",
         "batch": "Run WCL files, one record for each statement.",
         "command": "Run typed commands given as JSON.",
@@ -48,6 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 
 LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
+    "shell": ([], {}),
     "wcl": (["TEXT"], {"-f": ("FILE", "Read them from a file."), "--file": ("FILE", "Read them from a file.")}),
     "batch": (
         ["FILE..."],
