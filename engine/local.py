@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from dex.engine.catalog import Store, feed_summary, summary
 from dex.engine.clock import Clock, SystemClock, iso
 from dex.engine.feeds import page as page_of_feed
 from dex.engine.feeds import totals as feed_totals
+from dex.engine.freshness import current
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
 from dex.engine.reader import Readers, Snapshot
@@ -23,6 +25,7 @@ from dex.wcl.commands import (
     FeedDescription,
     FeedPage,
     FeedSummary,
+    Freshness,
     GetBy,
     GetRow,
     PageRecords,
@@ -104,6 +107,13 @@ class LocalEngine:
         while self._writer.run(work):
             if on_pass is not None:
                 on_pass()
+
+    def freshness(self) -> Freshness:
+        """Tell the journal's last position, and how current the store is that lags most behind it (spec: P-01)."""
+        with self._readers.snapshot() as snapshot:
+            live = (store for store in snapshot.catalog.stores.values() if not store.dropped)
+            lags = [reads.freshness(snapshot, store) for store in live if store.feed is not None]
+            return min(lags, key=attrgetter("applied_seq"), default=current(snapshot.seq))
 
     def close(self) -> None:
         """End the housekeeping and close the file; a closed engine raises Unavailable."""
