@@ -39,10 +39,8 @@ def to_column(value: Any) -> str | int | bytes:
         return value  # type: ignore[no-any-return]  # one of the two, by its exact type
     if value is None:
         return NULL
-    if value is True:
-        return _TRUE
-    if value is False:
-        return _FALSE
+    if kind is bool:
+        return _TRUE if value else _FALSE
     if isinstance(value, bytes):
         return _BYTES + value
     if isinstance(value, (str, int)):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-_MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of its own is made in it
+_MEMORY = Path("/dev/shm")  # a folder of its own is made in it
 
 
 @contextmanager

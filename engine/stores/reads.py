@@ -123,5 +123,7 @@ def named_values(names: tuple[str, ...], found: tuple[Any, ...], first: int) -> 
 
 def freshness(snapshot: Snapshot, store: Store) -> Freshness:
     """Tell how current a store's rows are: feed-sourced ones may lag behind their feed (spec: S-11)."""
-    applied = applied_seq(snapshot.connection, store, store.feed) if store.feed else None
+    if store.feed is None or store.dropped:
+        return current(snapshot.seq)
+    applied = applied_seq(snapshot.connection, store, store.feed)
     return current(snapshot.seq) if applied is None else lagging(applied, snapshot.seq)

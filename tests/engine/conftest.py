@@ -56,5 +56,12 @@ def engine(local: LocalEngine) -> Engine:
 
 
 @pytest.fixture
+def still(local: LocalEngine) -> LocalEngine:
+    """An engine whose housekeeping runs only when asked for, so that a test sees the state before it."""
+    local._housekeeping._stopping.set()
+    return local
+
+
+@pytest.fixture
 def client(engine: Engine) -> Client:
     return Client(engine)

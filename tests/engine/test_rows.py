@@ -113,7 +113,7 @@ def test_a_value_that_no_named_key_can_hold_is_refused(store, value):
     assert store.get("k") is None
 
 
-class _Team(str, enum.Enum):
+class _Team(enum.StrEnum):
     ENG = "eng"
 
 

@@ -54,7 +54,9 @@ def test_deleting_or_changing_the_holder_frees_the_value(store, freed_by):
     if freed_by == "delete":
         store.delete("holder")
     else:
-        store.put("holder", "", {"other value": {"passport": "P2"}, "no value": {}, "null": {"passport": None}}[freed_by])
+        store.put(
+            "holder", "", {"other value": {"passport": "P2"}, "no value": {}, "null": {"passport": None}}[freed_by]
+        )
     store.put("next", "", {"passport": "P1"})
     assert [row.key for row in store.get_by("passport", "P1").rows] == [b"next"]
 
