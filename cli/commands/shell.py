@@ -10,7 +10,7 @@ dex shell --yes
 
 
 def run(ctx: Ctx) -> int:
-    """Open the shell.
+    """Open the shell, as dex alone does.
 
     From a pipe it runs as a batch. With --yes nothing is asked before data is destroyed.
     """
