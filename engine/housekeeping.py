@@ -64,11 +64,10 @@ class Housekeeping:
         """Give a pass of about `seconds` for `Writer.run`."""
 
         def run(connection: sqlite3.Connection, catalog: Catalog, head: journal.Head) -> bool:
-            more = False
-            for store in catalog.stores.values():
-                if store.feed is not None and is_behind(connection, store):
-                    more = catch_up(connection, store, store.feed, seconds)
-                    break
+            behind = [(s, s.feed) for s in catalog.stores.values() if s.feed is not None and is_behind(connection, s)]
+            more = len(behind) > 1
+            if behind:
+                more = catch_up(connection, *behind[0], seconds) or more
             more = sweep(connection, catalog, seconds) or more
             more = outcomes.sweep(connection, head.at) or more
             now = self._clock.now_ms()
