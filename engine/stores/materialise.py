@@ -4,6 +4,7 @@ The rows are a function of the feed alone, whatever the size of the passes. A re
 projects nulls, so that replay never stalls.
 """
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from dex.wcl.values import check_value
 
 _decode_metadata = msgspec.json.Decoder(dict[str, str]).decode
 _PASS_ROWS = 64
+_INDEX = re.compile("[0-9]{1,9}")
 
 
 class Record(NamedTuple):
@@ -139,7 +141,7 @@ def _walk(document: Any, path: list[str]) -> Any:
     for step in path:
         if isinstance(document, dict):
             document = document.get(step)
-        elif isinstance(document, list) and step.isascii() and step.isdigit() and int(step) < len(document):
+        elif isinstance(document, list) and _INDEX.fullmatch(step) and int(step) < len(document):
             document = document[int(step)]
         else:
             return None
