@@ -161,7 +161,9 @@ class StateStore:
 
     def iterate(self) -> Iterator[StoreRow]:
         """Give every row in key order, a page at a time; one present throughout comes exactly once (spec: S-12)."""
-        engine = self._bound()
+        return self._pages(self._bound())
+
+    def _pages(self, engine: Engine) -> Iterator[StoreRow]:
         after: bytes | None = None
         while True:
             page = engine.execute(PageRows(store=self.name, limit=_ITERATE_PAGE, after=after))
