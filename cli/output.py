@@ -74,9 +74,9 @@ class Output:
 
             _write(csv_document(data))
         else:
-            from dex.cli.render.table import print_table
+            from dex.cli.render.table import table_text
 
-            print_table(data, color=self.color)
+            _write(table_text(data, color=self.color))
 
     def _chunks(self, items: Iterator[Any], columns: list[str], *, header: bool) -> None:
         """Write rows in chunks under one header, for formats that need to see rows together."""
@@ -88,9 +88,9 @@ class Output:
 
                 _write(csv_rows(chunk, columns, header=header))
             else:
-                from dex.cli.render.table import print_rows
+                from dex.cli.render.table import rows_text
 
-                print_rows(chunk, columns, color=self.color, header=header)
+                _write(rows_text(chunk, columns, color=self.color, header=header))
             header = False
 
 

@@ -113,8 +113,9 @@ def _flush(pending: list[_Pending], send: Send, tally: Tally) -> None:
 
 
 def _report(session: Session, file: str, tally: Tally) -> None:
+    tally.failures.sort(key=lambda failure: failure["line"])
     if not session.style.json:
-        for failure in sorted(tally.failures, key=lambda failure: failure["line"]):
+        for failure in tally.failures:
             session.note(f"{file}:{failure['line']}: {failure['message']}")
         if tally.failed > len(tally.failures):
             session.note(f"… and {tally.failed - len(tally.failures)} more")

@@ -2,6 +2,9 @@ r"""Tables for people; control characters are escaped and bytes that are not UTF
 
 import sys
 from base64 import b64decode
+from collections.abc import Sequence
+from io import StringIO
+from shutil import get_terminal_size
 from typing import Any
 
 import msgspec
@@ -16,29 +19,28 @@ from dex.cli.render.text import printable
 _UNLIMITED = 1_000_000
 
 
-def print_table(data: Any, *, color: bool) -> None:
-    """Print a list as a table, an object as name and value, a scalar as itself."""
-    console = _console(color=color)
+def table_text(data: Any, *, color: bool) -> bytes:
+    """Give a list as a table, an object as names and values, a scalar as itself."""
     rows = rows_of(data)
-    if rows is not None:
-        if rows:
-            console.print(_rows_table(rows, columns_of(rows), header=True))
-        _print_rest(console, data)
-    elif isinstance(data, dict):
-        console.print(_object_table(data))
-    elif data is not None:
-        console.print(_cell(data))
+    if rows is None:
+        return _rendered([_object_table(data) if isinstance(data, dict) else _cell(data)], color=color)
+    parts: list[Table | Text] = [_rows_table(rows, columns_of(rows), header=True)] if rows else []
+    return _rendered([*parts, *_rest(data)], color=color)
 
 
-def print_rows(rows: list[dict[str, Any]], columns: list[str], *, color: bool, header: bool) -> None:
-    """Print rows under given columns, with or without a header."""
-    _console(color=color).print(_rows_table(rows, columns, header=header))
+def rows_text(rows: list[dict[str, Any]], columns: list[str], *, color: bool, header: bool) -> bytes:
+    """Give rows under given columns, with or without a header."""
+    return _rendered([_rows_table(rows, columns, header=header)], color=color)
 
 
-def _console(*, color: bool) -> Console:
-    """Give a console that wraps at the width of a terminal; elsewhere each row is one line."""
-    width = None if sys.stdout.isatty() else _UNLIMITED
-    return Console(force_terminal=color, no_color=not color, width=width, highlight=False)
+def _rendered(parts: Sequence[Table | Text], *, color: bool) -> bytes:
+    """Draw to the width of a terminal; elsewhere each row is one line."""
+    text = StringIO()
+    width = get_terminal_size().columns if sys.stdout.isatty() else _UNLIMITED
+    console = Console(file=text, force_terminal=color, no_color=not color, width=width, highlight=False)
+    for part in parts:
+        console.print(part)
+    return text.getvalue().encode(errors="replace")
 
 
 def _rows_table(rows: list[dict[str, Any]], columns: list[str], *, header: bool) -> Table:
@@ -51,13 +53,12 @@ def _rows_table(rows: list[dict[str, Any]], columns: list[str], *, header: bool)
     return table
 
 
-def _print_rest(console: Console, data: Any) -> None:
-    """Print what a page says beside its rows, such as where the next one starts."""
+def _rest(data: Any) -> list[Text]:
+    """Give what a page says beside its rows, such as where the next one starts."""
     if not isinstance(data, dict):
-        return
+        return []
     rest = {name: value for name, value in flatten(data).items() if not isinstance(value, list) and value is not None}
-    if rest:
-        console.print(Text("  ".join(f"{name} {_cell(value)}" for name, value in rest.items()), style="dim"))
+    return [Text("  ".join(f"{name} {_cell(value)}" for name, value in rest.items()), style="dim")] if rest else []
 
 
 def _object_table(data: dict[str, Any]) -> Table:
@@ -76,4 +77,17 @@ def _cell(value: Any) -> Text:
         return Text(printable(value))
     if isinstance(value, dict) and set(value) == {"bytes"}:
         return Text(repr(b64decode(value["bytes"])))
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "name" in item for item in value):
+        return Text(printable(", ".join(map(_named, value))))
     return Text(printable(msgspec.json.encode(value).decode()))
+
+
+def _named(item: dict[str, Any]) -> str:
+    """Give a declared thing in words: `passport unique`, `department json dept`."""
+    words = [str(item["name"])]
+    for name, value in item.items():
+        if value is True:
+            words.append(name)
+        elif isinstance(value, dict):
+            words += [str(part) for part in value.values()]
+    return " ".join(words)

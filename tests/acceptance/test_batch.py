@@ -1,0 +1,120 @@
+"""`dex batch`, and `dex` on a pipe."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.acceptance.conftest import Dex
+
+TWO = "DROP STATESTORE no.such;\nSHOW STATESTORES;"
+
+
+def script(dex: Dex, name: str, text: str) -> Path:
+    """Write a script."""
+    file = dex.home / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.spec("X-04")
+def test_each_statement_of_each_file_gives_a_record(dex: Dex) -> None:
+    """Files and patterns in order, with file, line, column, status, seconds and result; the summary is on stderr."""
+    script(dex, "m/1.wcl", "-- first\nDEFINE STATESTORE a.one;\n")
+    script(dex, "m/2.wcl", "DEFINE STATESTORE a.two; SHOW STATESTORES")
+    done = dex.ok("batch", "m/*.wcl")
+    assert [(r["file"], r["line"], r["column"], r["status"]) for r in done.lines] == [
+        ("m/1.wcl", 2, 1, "created"),
+        ("m/2.wcl", 1, 1, "created"),
+        ("m/2.wcl", 1, 26, "ok"),
+    ]
+    assert all(record["seconds"] >= 0 and "result" in record for record in done.lines)
+    assert done.err == "3 statements: 3 ok, 0 failed\n"
+
+
+@pytest.mark.spec("X-04", "W-05")
+def test_a_batch_can_be_run_again(dex: Dex) -> None:
+    """The second run changes nothing and succeeds."""
+    script(dex, "s.wcl", "DEFINE STATESTORE a.b KEYS k; DEFINE FEED IF NOT EXISTS f; DROP FEED IF EXISTS g;")
+    dex.ok("batch", "s.wcl", "--yes")
+    assert [record["status"] for record in dex.ok("batch", "s.wcl", "--yes").lines] == ["unchanged"] * 3
+
+
+@pytest.mark.spec("X-04", "X-03")
+def test_the_first_failure_stops_the_batch(dex: Dex) -> None:
+    """Exit 1, empty stdout, and stderr says which of two statements it was (case 9)."""
+    done = dex("batch", "-", "--yes", input=TWO)
+    assert (done.code, done.out) == (1, b"")
+    assert done.err.startswith("2 statements: 0 ok, 1 failed, 1 not run")
+    assert "error: -:1:1: statement 1 of 2: there is no store 'no.such'" in done.err
+
+
+@pytest.mark.spec("X-04", "X-03")
+def test_with_continue_on_error_everything_runs(dex: Dex) -> None:
+    """Both statements run, the records tell both outcomes, and the exit is still 1 (case 9)."""
+    done = dex("batch", "-", "--yes", "--continue-on-error", input=TWO)
+    assert done.code == 1
+    failed, shown = done.lines
+    assert (failed["status"], failed["error"]["kind"]) == ("failed", "refused")
+    assert (shown["status"], shown["result"]) == ("ok", [])
+
+
+@pytest.mark.spec("X-04")
+def test_syntax_is_checked_first_unless_errors_may_pass(dex: Dex) -> None:
+    """A syntax error in the last file keeps all from running; --continue-on-error judges statements alone."""
+    script(dex, "a.wcl", "DEFINE STATESTORE a.b;")
+    script(dex, "b.wcl", "SHOW STATESTORES;\nDROPSTATESTORE a.b;")
+    done = dex("batch", "a.wcl", "b.wcl")
+    assert (done.code, done.out) == (2, b"")
+    assert "b.wcl:2:1: " in done.err
+    assert dex.ok("store", "list").json == []
+    done = dex("batch", "a.wcl", "b.wcl", "--continue-on-error")
+    assert done.code == 2
+    assert [record["status"] for record in done.lines] == ["created", "ok", "failed"]
+
+
+@pytest.mark.spec("X-04", "X-03")
+@pytest.mark.parametrize("missing", ["none.wcl", "none/*.wcl"])
+def test_a_missing_file_is_exit_2_before_anything_runs(dex: Dex, missing: str) -> None:
+    """The file before it has not run either (case 8)."""
+    script(dex, "a.wcl", "DEFINE STATESTORE a.b;")
+    done = dex("batch", "a.wcl", missing)
+    assert (done.code, done.out) == (2, b"")
+    assert missing in done.err
+    assert not (dex.home / "data").exists()
+
+
+@pytest.mark.spec("X-04")
+def test_a_dry_run_checks_and_changes_nothing(dex: Dex) -> None:
+    """Each record is valid and has the canonical text; no data directory is made, and drops need no consent."""
+    done = dex.ok("batch", "-", "--dry-run", input="define statestore a.b keys k unique; drop statestore c;")
+    assert [(r["status"], r["result"]) for r in done.lines] == [
+        ("valid", "DEFINE STATESTORE a.b KEYS k UNIQUE"),
+        ("valid", "DROP STATESTORE c"),
+    ]
+    assert not (dex.home / "data").exists()
+
+
+@pytest.mark.spec("X-04")
+def test_a_report_for_ci_is_written_also_when_the_batch_fails(dex: Dex) -> None:
+    """JUnit XML has a case for each statement that ran and the failure of the one that stopped it."""
+    dex("batch", "-", "--report", "junit:out.xml", input="SHOW FEEDS; DESCRIBE FEED x; SHOW FEEDS;")
+    suite = ET.parse(dex.home / "out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+
+
+@pytest.mark.spec("X-04", "P-01")
+def test_dex_on_a_pipe_is_a_batch(dex: Dex) -> None:
+    """`echo … | dex` runs the statements; an empty standard input is a success without output (case 12)."""
+    assert dex.ok(input="SHOW STATESTORES;\r\n").lines[0]["status"] == "ok"
+    done = dex.ok()
+    assert (done.out, done.err) == (b"", "")
+
+
+@pytest.mark.spec("X-03", "X-04")
+def test_with_json_the_only_thing_on_stderr_of_a_failure_is_json(dex: Dex) -> None:
+    """A program can parse standard error whichever way the batch failed."""
+    assert dex("batch", "-", "-y", "-o", "ndjson", input=TWO).error["statement"] == 1
+    done = dex("batch", "-", "-y", "-o", "ndjson", "--continue-on-error", input=TWO)
+    assert (done.code, done.error["failed"], done.error["statements"]) == (1, 1, 2)

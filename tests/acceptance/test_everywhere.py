@@ -1,0 +1,166 @@
+"""What holds for every command: settings, pipes, signals, time limits and unfriendly surroundings."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import DEX, Dex
+
+
+@pytest.mark.spec("X-01")
+def test_global_options_work_before_and_after_the_command(dex: Dex) -> None:
+    """The same option in three places does the same, and the one nearest to the end wins."""
+    for args in (
+        ["-o", "csv", "config", "show"],
+        ["config", "-o", "csv", "show"],
+        ["-o", "yaml", "config", "show", "-o", "csv"],
+    ):
+        assert "output,csv,flag --output" in dex.ok(*args).text
+
+
+@pytest.mark.spec("X-01")
+def test_config_show_tells_value_and_origin(dex: Dex) -> None:
+    """Contexts are kept by commands, read back, and beaten by the environment and flags (case 24)."""
+    dex.ok("context", "add", "far", "data-dir=/far", "timeout=5m")
+    dex.ok("context", "add", "near", "data-dir=/near", "output=ndjson")
+    dex.ok("context", "use", "near")
+    rows = {row["setting"]: (row["value"], row["origin"]) for row in dex.ok("config", "show").lines}
+    assert rows["data-dir"] == ("/near", "context near")
+    assert rows["output"] == ("ndjson", "context near")
+    done = dex("config", "show", "--context", "far", "-o", "json", env={"DEX_DATA_DIR": "/mine"})
+    rows = {row["setting"]: (row["value"], row["origin"]) for row in done.json}
+    assert rows["data-dir"] == ("/mine", "environment DEX_DATA_DIR")
+    assert rows["timeout"] == ("5m", "context far")
+    assert [(c["name"], c["current"]) for c in dex.ok("context", "list").lines] == [("far", False), ("near", True)]
+    dex.ok("context", "remove", "near")
+    assert [c["name"] for c in dex.ok("context", "list").json] == ["far"]
+    assert dex("context", "use", "fra").err.endswith("did you mean far?\n")
+    assert dex("context", "add", "x", "timeout=soon").code == 2
+
+
+@pytest.mark.spec("X-01")
+@pytest.mark.parametrize("home", [None, "", "/nonexistent"])
+def test_commands_work_without_a_home(dex: Dex, home: str | None) -> None:
+    """HOME missing, empty or not there: commands work and write nothing there (case 23)."""
+    environ = {name: value for name, value in dex.environ.items() if name not in ("HOME", "XDG_CONFIG_HOME")}
+    if home is not None:
+        environ["HOME"] = home
+    done = subprocess.run([DEX, "store", "list"], env=environ, capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"[]\n", b"")
+
+
+@pytest.mark.spec("X-01", "X-03")
+def test_a_data_directory_that_cannot_be_used_is_one_line(dex: Dex) -> None:
+    """A file where the directory should be is told with its path."""
+    (dex.home / "file").write_text("")
+    done = dex("store", "list", "--data-dir", "file/data")
+    assert (done.code in (1, 4), done.out, done.err.count("\n")) == (True, b"", 1)
+    assert "file/data" in done.err
+
+
+@pytest.mark.spec("X-02")
+def test_a_reader_that_leaves_is_no_error(dex: Dex) -> None:
+    """`iterate | head -1` over 10,000 rows: one line, nothing on stderr, exit 141 (case 11)."""
+    rows = "".join(f'{{"key":"{number:05}","payload":"{"x" * 60}"}}\n' for number in range(10_000))
+    dex.ok("store", "define", "s")
+    dex.ok("store", "import", "s", "-", input=rows)
+    for form in ("ndjson", "table"):
+        with dex.start("store", "iterate", "s", "-o", form) as iterate:
+            assert iterate.stdout is not None
+            assert iterate.stderr is not None
+            assert iterate.stdout.readline() != b""
+            iterate.stdout.close()
+            assert (iterate.wait(timeout=30), iterate.stderr.read()) == (141, b"")
+
+
+@pytest.mark.spec("X-03")
+def test_interrupted_is_one_line_and_130(dex: Dex) -> None:
+    """Ctrl-C while a command waits for its input ends it with "cancelled"."""
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [DEX, "batch", "-v", "-"], env=dex.environ, stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    os.close(reading)
+    _wait_until_it_reads(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    os.close(writing)
+    assert (process.returncode, out, err) == (130, b"", b"cancelled\n")
+
+
+def _wait_until_it_reads(pid: int) -> None:
+    """Return once a process sleeps in a read of a pipe, with Python's own signal handler in place."""
+    status = Path(f"/proc/{pid}/status")
+    wchan = Path(f"/proc/{pid}/syscall")
+    while True:
+        caught = re.search(r"SigCgt:\s*([0-9a-f]+)", status.read_text())
+        handled = caught is not None and int(caught[1], 16) & (1 << (signal.SIGINT - 1))
+        try:
+            if handled and wchan.read_text().split()[:2] == ["0", "0x0"]:
+                return
+        except OSError:
+            pytest.skip("this system does not tell what a process waits for")
+
+
+@pytest.mark.spec("X-03")
+def test_a_command_that_takes_too_long_ends_with_4(dex: Dex) -> None:
+    """`--timeout` bounds the whole command and says so in one line."""
+    dex.ok("feed", "define", "f")
+    done = dex("feed", "tail", "f", "--timeout", "200ms")
+    assert (done.code, done.out, done.err.count("\n")) == (4, b"", 1)
+    assert "timed out after 200ms" in done.err
+    assert dex("feed", "tail", "f", "--timeout", "200ms", "-o", "json").error["kind"] == "timeout"
+
+
+@pytest.mark.spec("X-03")
+def test_a_traceback_is_shown_on_request_only(dex: Dex) -> None:
+    """-vv shows where an error comes from; without it there is one line."""
+    done = subprocess.run([DEX, "-vv", "store", "get", "s", "k"], env=dex.environ, capture_output=True, check=False)
+    assert b"Traceback" in done.stderr
+    assert dex("-v", "store", "get", "s", "k").err.count("\n") == 1
+
+
+@pytest.mark.spec("X-02")
+def test_colour_is_judged_for_each_stream(dex: Dex) -> None:
+    """A pipe has none, FORCE_COLOR and the flag bring it, NO_COLOR beats FORCE_COLOR (case 21)."""
+    failing = ("store", "get", "s", "k")
+    assert "\x1b" not in dex(*failing).err
+    assert "\x1b[31m" in dex(*failing, env={"FORCE_COLOR": "1"}).err
+    assert "\x1b[31m" in dex(*failing, "--color", "always", env={"NO_COLOR": "1"}).err
+    assert "\x1b" not in dex(*failing, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).err
+    table = ("config", "show", "-o", "table")
+    assert b"\x1b" not in dex(*table).out
+    assert b"\x1b" in dex(*table, "--color", "always").out
+    assert b"\x1b" not in dex("config", "show", "-o", "json", "--color", "always").out
+
+
+@pytest.mark.spec("X-03", "X-02")
+def test_output_that_cannot_be_written_is_an_error(dex: Dex) -> None:
+    """A full disk under standard output is exit 1 and one line, never a silent success."""
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device, not a path of ours
+        done = subprocess.run(
+            [DEX, "config", "show"], env=dex.environ, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"No space left" in done.stderr
+
+
+@pytest.mark.spec("X-05")
+def test_smoke_checks_everything_and_leaves_nothing(dex: Dex) -> None:
+    """Every check passes on a fresh target, twice; the report has them; no store and no feed is left."""
+    first = dex.ok("smoke", "--report", "junit:smoke.xml").json
+    assert {check["status"] for check in first} == {"ok"}
+    assert all(check.keys() == {"check", "status", "seconds", "detail"} for check in first)
+    assert (dex.home / "smoke.xml").read_text().count("<testcase") == len(first)
+    dex.ok("smoke")
+    assert dex.ok("store", "list").json == dex.ok("feed", "list").json == []
+
+
+@pytest.mark.spec("X-08")
+def test_the_version_is_told(dex: Dex) -> None:
+    """Alone and beside other options."""
+    assert dex.ok("--version").text == dex.ok("-o", "json", "--version").text == "dex 0.1.0\n"
