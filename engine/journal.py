@@ -75,11 +75,12 @@ Row = tuple[int, int, int, bytes]
 
 
 class Entry(NamedTuple):
-    """One journaled mutation with its position and time."""
+    """One journaled mutation with its position and time, and the record it was read from, whose digest counts."""
 
     seq: int
     at: int
     mutation: Command[Any]
+    record: bytes
 
 
 def write(connection: sqlite3.Connection, entries: list[Row]) -> None:
@@ -91,7 +92,7 @@ def read(connection: sqlite3.Connection, after: int = 0) -> Iterator[Entry]:
     """Give the journaled mutations after a position, in order."""
     query = "SELECT seq, at, record FROM journal WHERE seq > ? ORDER BY seq"
     for seq, at, record in connection.execute(query, (after,)):
-        yield Entry(seq, at, _decoder.decode(record))
+        yield Entry(seq, at, _decoder.decode(record), record)
 
 
 def trim(connection: sqlite3.Connection, now_ms: int, max_bytes: int, max_age_ms: int) -> bool:
