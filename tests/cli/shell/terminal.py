@@ -14,6 +14,8 @@ DEX = str(Path(sys.executable).with_name("dex"))
 ENTER, TAB, UP = "\r", "\t", "\x1b[A"
 CTRL_C, CTRL_D, CTRL_R = "\x03", "\x04", "\x12"
 TIMEOUT = 20
+# A prompt switches the pasting of several lines on when it opens, with the keyboard in raw mode by then, and off.
+OPENED, CLOSED = "\x1b[?2004h", "\x1b[?2004l"
 
 
 class _Screen(pyte.Screen):
@@ -37,6 +39,7 @@ class Terminal:
         self._screen.answer = self.child.send if answers else len
         self._stream = pyte.Stream(self._screen)
         self.raw = ""
+        self._seen = 0
 
     @property
     def lines(self) -> list[str]:
@@ -48,9 +51,13 @@ class Terminal:
         """What the screen shows, as one text."""
         return "\n".join(self.lines).rstrip()
 
-    def ready(self, prompt: str = "dex>") -> str:
-        """Wait for a prompt with nothing typed, and give the screen."""
-        return self.until(lambda: self._line() == prompt and self._screen.cursor.x == len(prompt) + 1)
+    def ready(self) -> str:
+        """Wait for a prompt that is newer than what was submitted, with nothing typed; give the screen."""
+        return self.until(lambda: self._opened > self._seen and self._stands_at("dex>"))
+
+    def continued(self) -> str:
+        """Wait for the prompt of a further line, and give the screen."""
+        return self.until(lambda: self._stands_at("  ->"))
 
     def until(self, wanted: str | Callable[[], bool]) -> str:
         """Read until the screen shows a text or fulfils a condition, and give the screen."""
@@ -67,14 +74,17 @@ class Terminal:
         """Press keys."""
         self.child.send(keys)
 
+    def submit(self, keys: str) -> None:
+        """Press keys that end the input at the prompt."""
+        self._seen = self._opened
+        self.send(keys)
+
     def run(self, line: str) -> str:
         """Type a line on an empty prompt, wait for the next one, and give what came between."""
         self.ready()
-        before = len(self.raw)
-        self.send(line + ENTER)
-        self.until(lambda: "\n" in self.raw[before:])
+        self.submit(line + ENTER)
         self.ready()
-        return self._after(line)
+        return plain(self.raw[: self.raw.rindex(OPENED)].rpartition(CLOSED)[2])
 
     def end(self) -> int:
         """Wait for the end, and give the exit code."""
@@ -83,13 +93,15 @@ class Terminal:
         self.child.close()
         return int(self.child.exitstatus)
 
-    def _line(self) -> str:
-        return self.lines[self._screen.cursor.y].rstrip()
+    @property
+    def _opened(self) -> int:
+        """How many prompts there were so far."""
+        return self.raw.count(OPENED)
 
-    def _after(self, line: str) -> str:
-        """Give what the screen shows between the last typing of a line and the prompt."""
-        shown = [index for index, text in enumerate(self.lines) if text.endswith(line.splitlines()[-1].rstrip())]
-        return "\n".join(self.lines[(shown or [-1])[-1] + 1 : self._screen.cursor.y])
+    def _stands_at(self, prompt: str) -> bool:
+        """Tell whether the cursor stands after a prompt, with nothing typed."""
+        is_open = self._opened > self.raw.count(CLOSED)
+        return is_open and self.lines[self._screen.cursor.y] == prompt and self._screen.cursor.x == 5
 
     def _feed(self, text: str) -> None:
         self.raw += text
@@ -98,4 +110,4 @@ class Terminal:
 
 def plain(raw: str) -> str:
     """Give a text without the sequences that move the cursor and set colours."""
-    return re.sub(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>78])", "", raw)
+    return re.sub(r"\x1b(\[[0-9;?]*[A-Za-z]|[=>78])|\r", "", raw).strip("\n")
