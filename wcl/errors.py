@@ -4,17 +4,34 @@ DexError
 ├── Refused (400)                  the request cannot be carried out as asked
 │   ├── InputError                 text that is not WCL, JSON or a value; exit code 2
 │   │   └── WclSyntaxError         with line, column and caret
+│   ├── AttributeMapNotLoadedError a handler reads a map instance that its call has not loaded
 │   └── InvalidCommand             a declaration or value outside its limits; also a ValueError
+│       ├── FlowDefinitionError    a Flow contradicts itself, or uses what it does not declare
+│       └── ValueMappingError      a value is not of the declared type
 ├── NotFound (404)
-├── Conflict (409)                 `reason`: unique, mutation_id, index_behind, source
+│   ├── FlowNotFoundError          no run has this Flow ID
+│   ├── FlowNotActiveOrNotFoundError  no run of this Flow ID is open
+│   └── ChannelMessageNotFoundError   no pending message has this id
+├── Conflict (409)                 `reason`: unique, mutation_id, index_behind, source, lock, flow
+│   ├── FlowAlreadyStartedError    the Flow ID is taken, and the reuse policy does not allow another run
+│   └── RPCLockConflict            a lock is held; nothing ran, try again (also RpcLockConflictError)
 ├── FailedPrecondition (412)
-└── Unavailable (503)              try again later
+│   └── FlowClosingError           the Flow is closing and takes no such call
+├── Unavailable (503)              try again later
+│   ├── LongPollTimeoutError       what was waited for has not happened yet
+│   └── RequestTimeoutError        no answer within the time allowed
+└── WorkerInvocationError (500)    a handler failed; nothing of its call was kept
+    ├── InvalidStepResultError     a handler returned what it may not return
+    └── RetryAfterError            a handler asks to be tried again after a delay
 
 An error carries its facts as attributes and its message ends in what to do next (spec: S-17).
 Errors of libraries (sqlite3, lark, msgspec) are translated once, where the library is called.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from datetime import timedelta
 
 
 class DexError(Exception):
@@ -95,3 +112,99 @@ class Unavailable(DexError):
 
     kind = "unavailable"
     status = 503
+
+
+class FlowDefinitionError(InvalidCommand):
+    """A Flow contradicts itself, does not import, or uses a name that it does not declare (spec: FL-03, FL-17).
+
+    Facts, where they apply: `flow_type`, `name`, `file` and `line`.
+    """
+
+
+class ValueMappingError(InvalidCommand):
+    """A value is not of its declared type (spec: FL-03).
+
+    Facts: `path` of the field from `$`, the whole value, and `expected`, the type in plain words.
+    """
+
+    def within(self, what: str) -> "ValueMappingError":
+        """Give the same error with the message saying where the value belongs, such as "Attribute Total"."""
+        return ValueMappingError(f"{what}: {self.message}", self.remedy, **self.facts)
+
+
+class AttributeMapNotLoadedError(Refused):
+    """A handler reads an AttributeMap instance that neither its declaration nor its call loads (spec: FL-05).
+
+    Facts: `attribute_map` and `instance`, or None when the map as a whole was asked for.
+    """
+
+    kind = "attribute_map_not_loaded"
+
+
+AttributeMapNotLoaded = AttributeMapNotLoadedError
+
+
+class FlowNotFoundError(NotFound):
+    """No run has this Flow ID. Fact: `flow_id`."""
+
+
+class FlowNotActiveOrNotFoundError(NotFound):
+    """No run of this Flow ID is open, or the run asked for is not the open one. Facts: `flow_id`, `run_id`."""
+
+
+class ChannelMessageNotFoundError(NotFound):
+    """No pending message of the Channel has this id (spec: FL-09). Facts: `channel` and `message_id`."""
+
+
+class FlowAlreadyStartedError(Conflict):
+    """The Flow ID is taken and the reuse policy allows no other run (spec: FL-02). Facts: `flow_id`, `run_id`."""
+
+    def __init__(self, message: str, remedy: str = "", **facts: Any) -> None:
+        super().__init__(message, remedy, **{"reason": "flow", **facts})
+
+
+class RPCLockConflict(Conflict):
+    """Another call holds a lock that this one needs; its handler did not run (spec: FL-07).
+
+    Facts: `reason`, always "lock", and `locks`, the keys that are held. The same call may be tried again.
+    """
+
+    def __init__(self, message: str, remedy: str = "", **facts: Any) -> None:
+        super().__init__(message, remedy, **{"reason": "lock", **facts})
+
+
+RpcLockConflictError = RPCLockConflict
+
+
+class FlowClosingError(FailedPrecondition):
+    """The Flow waits to close and takes no such call (spec: FL-15). Facts: `flow_id` and `run_id`."""
+
+
+class LongPollTimeoutError(Unavailable):
+    """What a long poll waits for has not happened yet (spec: FL-10). Fact: `waited_seconds`."""
+
+
+class RequestTimeoutError(Unavailable):
+    """No answer came within the time allowed, so the call may or may not have been carried out."""
+
+
+class WorkerInvocationError(DexError):
+    """The handler of an RPC or Step failed or ran past its timeout; nothing of its call was kept (spec: FL-06).
+
+    Facts, where they apply: `handler`, `error_type`, `file` and `line`.
+    """
+
+    kind = "failed"
+    status = 500
+
+
+class InvalidStepResultError(WorkerInvocationError):
+    """A handler returned what it may not return, such as no StepDecision. Facts: `handler` and `returned`."""
+
+
+class RetryAfterError(WorkerInvocationError):
+    """Raised by a Step's handler to be tried again after `delay`, whatever its RetryPolicy says (spec: FL-08)."""
+
+    def __init__(self, delay: "timedelta", message: str = "") -> None:
+        super().__init__(message or "the handler asks to be tried again", delay_seconds=delay.total_seconds())
+        self.delay = delay

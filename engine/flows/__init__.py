@@ -1,0 +1,1 @@
+"""Flows: durable processes (spec: FL)."""

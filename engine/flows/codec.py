@@ -1,0 +1,210 @@
+"""Values of Flows as stored bytes: MessagePack that keeps each value's kind (spec: FL-03).
+
+Text, int64, double, bool, bytes, null and aware datetime keep their kind; dataclasses, dicts and lists are maps
+and arrays under their Python field names, the kind "json". `encode` proves a value by decoding what it wrote:
+MessagePack is read faster than a value can be walked in Python, and the reader names the path of what is wrong.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from typing import Any, get_args
+
+import msgspec
+
+from dex.wcl.errors import FlowDefinitionError, ValueMappingError
+from dex.wcl.values import I64_MAX
+
+_ENCODER = msgspec.msgpack.Encoder()
+_UINT64, _FLOAT64 = 0xCF, 0xCB
+
+
+class _Mapping:
+    """How values of one declared type are checked and read."""
+
+    __slots__ = ("decode", "instance_of", "name", "wants_float")
+
+    def __init__(self, declared: Any) -> None:
+        self.name = type_name(declared)
+        self.decode = _decoder(declared)
+        alternatives = set(get_args(declared)) or {declared}
+        self.wants_float = float in alternatives and int not in alternatives
+        self.instance_of = declared if _is_record(declared) else None
+
+
+def encode(value: Any, declared_type: Any = Any) -> bytes:
+    """Give the stored form of a value of `declared_type`, a type that `check_type` accepts.
+
+    Raises:
+        ValueMappingError: the value is not of that type, or no store can hold it (an integer outside 64 bits, NaN,
+            an infinity, a datetime without zone).
+    """
+    mapping = _mapping(declared_type)
+    if mapping.wants_float and value.__class__ is int:
+        value = float(value)
+    if mapping.instance_of is not None and not isinstance(value, mapping.instance_of):
+        raise _mismatch("$", mapping.name, type(value).__name__)
+    data = _pack(value, mapping)
+    if value.__class__ is datetime and value.tzinfo is None:
+        raise _refused("$", "a datetime with a zone", "is a datetime without one")
+    try:
+        mapping.decode(data)
+    except msgspec.ValidationError as error:
+        raise mapping_error(error) from error
+    if _UINT64 in data or _FLOAT64 in data:
+        _check_numbers(data)
+    return data
+
+
+def decode(data: bytes, declared_type: Any = Any) -> Any:
+    """Read what `encode` wrote; every call gives a value of its own.
+
+    Raises:
+        ValueMappingError: what is stored is not of `declared_type`, say since the type has changed.
+    """
+    try:
+        return _mapping(declared_type).decode(data)
+    except msgspec.ValidationError as error:
+        raise mapping_error(error) from error
+
+
+def kind_of(data: bytes) -> str:
+    """Give the kind of a stored value: string, int64, double, bool, datetime, json, bytes or null."""
+    return _KINDS[data[0]]
+
+
+def check_type(declared_type: Any, what: str) -> None:
+    """Refuse a type whose values cannot be stored; `what` names the place, such as "Attribute Total".
+
+    Raises:
+        FlowDefinitionError: naming the type.
+    """
+    from msgspec import inspect
+
+    try:
+        msgspec.msgpack.Decoder(declared_type)
+        custom = _custom_type(inspect.type_info(declared_type), set())
+    except (TypeError, NameError) as error:
+        raise FlowDefinitionError(f"the type of {what} cannot be stored: {error}", _TYPES_REMEDY) from error
+    if custom is not None:
+        raise FlowDefinitionError(f"the type of {what} cannot be stored: {custom.__qualname__}", _TYPES_REMEDY)
+
+
+def type_name(declared_type: Any) -> str:
+    """Give a type as people write it: `int`, `Profile`, `list[Profile]`."""
+    return declared_type.__name__ if declared_type.__class__ is type else re.sub(r"[\w.<>]+\.", "", str(declared_type))
+
+
+def mapping_error(error: msgspec.ValidationError) -> ValueMappingError:
+    """Give msgspec's error as ours, with the path of the field and the type expected."""
+    problem, _, path = str(error).partition(" - at ")
+    path = path.strip("`") or "$"
+    found = re.fullmatch(r"Expected `(.*)`, got `(.*)`", problem)
+    if found:
+        return _mismatch(path, *found.groups())
+    return ValueMappingError(f"the value at {path} does not fit: {problem}", _VALUE_REMEDY, path=path, expected="")
+
+
+_TYPES_REMEDY = "use str, int, float, bool, bytes, datetime, a dataclass, a TypedDict, dict or list of these"
+_VALUE_REMEDY = "pass a value of the declared type"
+
+
+def _mismatch(path: str, expected: str, got: str) -> ValueMappingError:
+    return _refused(path, expected, f"is {got}")
+
+
+def _refused(path: str, expected: str, problem: str) -> ValueMappingError:
+    return ValueMappingError(
+        f"the value at {path} {problem}, and {expected} is expected", _VALUE_REMEDY, path=path, expected=expected
+    )
+
+
+@cache
+def _mapping(declared: Any) -> _Mapping:
+    return _Mapping(declared)
+
+
+def _decoder(declared: Any) -> Callable[[bytes], Any]:
+    try:
+        return msgspec.msgpack.Decoder(declared).decode
+    except (TypeError, NameError) as error:
+        raise FlowDefinitionError(f"values of type {type_name(declared)} cannot be stored: {error}") from error
+
+
+def _is_record(declared: Any) -> bool:
+    """Tell whether values of a type are its instances, so that a dict of the same shape is not one."""
+    return isinstance(declared, type) and (
+        hasattr(declared, "__dataclass_fields__") or issubclass(declared, msgspec.Struct)
+    )
+
+
+def _pack(value: Any, mapping: _Mapping) -> bytes:
+    try:
+        return _ENCODER.encode(value)
+    except OverflowError as error:
+        raise _refused("$", "a 64-bit integer", "has an integer outside 64 bits") from error
+    except RecursionError as error:
+        raise _refused("$", mapping.name, "contains itself") from error
+    except UnicodeEncodeError as error:
+        raise _refused("$", "text that is Unicode", "has a lone surrogate") from error
+    except TypeError as error:
+        raise _refused("$", mapping.name, f"cannot be stored ({error})") from error
+
+
+def _check_numbers(data: bytes) -> None:
+    """Refuse integers beyond int64, NaN and infinities, once a byte says that there may be one.
+
+    The two marker bytes are looked for first, since reading the value again is dear; text may contain them too.
+    """
+    _check_number(msgspec.msgpack.decode(data), "$")
+
+
+def _check_number(value: Any, path: str) -> None:
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            _check_number(entry, f"{path}.{key}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_number(item, f"{path}[{index}]")
+    elif isinstance(value, int) and value > I64_MAX:
+        raise _refused(path, "a 64-bit integer", f"is {value}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _refused(path, "a finite number", f"is {value}")
+
+
+def _custom_type(info: Any, seen: set[int]) -> type | None:
+    """Find a type that msgspec knows nothing of, anywhere in a declared type."""
+    from msgspec import inspect
+
+    if id(info) in seen:
+        return None
+    seen.add(id(info))
+    if isinstance(info, inspect.CustomType):
+        return info.cls
+    inner = [getattr(info, name, None) for name in ("type", "item_type", "key_type", "value_type")]
+    for name in ("fields", "types", "item_types"):
+        inner.extend(getattr(info, name, ()))
+    found = (_custom_type(part, seen) for part in inner if isinstance(part, (inspect.Type, inspect.Field)))
+    return next((custom for custom in found if custom is not None), None)
+
+
+def _kind(first: int) -> str:
+    """Give the kind of values whose MessagePack begins with the byte `first`."""
+    for kind, ranges in _RANGES.items():
+        if any(low <= first <= high for low, high in ranges):
+            return kind
+    return "int64"
+
+
+_RANGES = {
+    "json": [(0x80, 0x9F), (0xDC, 0xDF)],
+    "string": [(0xA0, 0xBF), (0xD9, 0xDB)],
+    "null": [(0xC0, 0xC0)],
+    "bool": [(0xC2, 0xC3)],
+    "bytes": [(0xC4, 0xC6)],
+    "datetime": [(0xC7, 0xC9), (0xD4, 0xD8)],
+    "double": [(0xCA, 0xCB)],
+}
+_KINDS = tuple(_kind(first) for first in range(256))

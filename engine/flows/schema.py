@@ -1,0 +1,183 @@
+"""The persistence schema: all names that a Flow may use (spec: FL-03)."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, TypeVar
+
+from dex.engine.flows.access import Access
+from dex.engine.flows.attribute import Attribute, AttributeLock, AttributeMap, AttributeMapLoad
+from dex.engine.flows.channel import Channel, ChannelMap, ChannelMapLoad
+from dex.engine.flows.codec import check_type
+from dex.engine.flows.keys import escape, split
+from dex.wcl.errors import FlowDefinitionError
+from dex.wcl.names import did_you_mean
+
+Definition: TypeAlias = Attribute[Any] | AttributeMap[Any] | Channel[Any] | ChannelMap[Any]
+LockName: TypeAlias = AttributeLock | Attribute[Any] | str
+D = TypeVar("D", bound=Definition)
+
+
+class PersistenceSchema:
+    """Attributes, AttributeMaps, Channels and ChannelMaps by name; Attributes and their maps share their names."""
+
+    def __init__(self, definitions: tuple[Definition, ...]) -> None:
+        self.definitions = definitions
+        self.attributes = _by_name(definitions, Attribute)
+        self.attribute_maps = _by_name(definitions, AttributeMap)
+        self.channels = _by_name(definitions, Channel)
+        self.channel_maps = _by_name(definitions, ChannelMap)
+        _refuse_shared(self.attributes, self.attribute_maps)
+        _refuse_shared(self.channels, self.channel_maps)
+        self._refuse_shared_indexes()
+
+    @classmethod
+    def of(cls, *definitions: Definition) -> "PersistenceSchema":
+        """Declare what a Flow uses.
+
+        Raises:
+            FlowDefinitionError: two definitions have one name, a value type cannot be stored, or something is none.
+        """
+        for definition in definitions:
+            if not isinstance(definition, Attribute | AttributeMap | Channel | ChannelMap):
+                raise FlowDefinitionError(
+                    f"{definition!r} is no Attribute, AttributeMap, Channel or ChannelMap",
+                    "pass such definitions only",
+                )
+            check_type(definition.value_type, f"{type(definition).__name__} {definition.name}")
+        return cls(definitions)
+
+    def attribute(self, name: str) -> Attribute[Any] | AttributeMap[Any]:
+        """Give an Attribute or AttributeMap by name.
+
+        Raises:
+            FlowDefinitionError: it is not declared, with the nearest name.
+        """
+        found = self.attributes.get(name) or self.attribute_maps.get(name)
+        if found is None:
+            raise undeclared("Attribute", name, [*self.attributes, *self.attribute_maps])
+        return found
+
+    def attribute_of_key(self, key: str) -> Attribute[Any] | AttributeMap[Any]:
+        """Give the definition of a key: of an Attribute by its name, of an AttributeMap by `Map/instance`.
+
+        Raises:
+            FlowDefinitionError: it is not declared, or the key has an instance where it must not, or has none.
+        """
+        name, instance = split(key)
+        found = self.attribute(name)
+        if isinstance(found, AttributeMap) and instance is None:
+            raise FlowDefinitionError(f"{name} is an AttributeMap", f"name an instance: {name}/INSTANCE", name=name)
+        if isinstance(found, Attribute) and instance is not None:
+            raise FlowDefinitionError(f"{name} is an Attribute and has no instances", f"use {name} alone", name=name)
+        return found
+
+    def channel(self, name: str) -> Channel[Any] | ChannelMap[Any]:
+        """Give a Channel or ChannelMap by name.
+
+        Raises:
+            FlowDefinitionError: it is not declared, with the nearest name.
+        """
+        found = self.channels.get(name) or self.channel_maps.get(name)
+        if found is None:
+            raise undeclared("Channel", name, [*self.channels, *self.channel_maps])
+        return found
+
+    def channel_of_key(self, key: str) -> Channel[Any] | ChannelMap[Any]:
+        """Give the definition of a key: of a Channel by its name, of a ChannelMap by `Map/instance`.
+
+        Raises:
+            FlowDefinitionError: it is not declared, or the key has an instance where it must not, or has none.
+        """
+        name, instance = split(key)
+        found = self.channel(name)
+        if isinstance(found, ChannelMap) and instance is None:
+            raise FlowDefinitionError(f"{name} is a ChannelMap", f"name an instance: {name}/INSTANCE", name=name)
+        if isinstance(found, Channel) and instance is not None:
+            raise FlowDefinitionError(f"{name} is a Channel and has no instances", f"use {name} alone", name=name)
+        return found
+
+    def access(
+        self,
+        *,
+        locks: Iterable[LockName] = (),
+        maps: Iterable[AttributeMap[Any] | str] = (),
+        instances: Iterable[AttributeMapLoad] = (),
+        channels: Iterable[Channel[Any] | ChannelMap[Any] | str] = (),
+        channel_instances: Iterable[ChannelMapLoad] = (),
+    ) -> Access:
+        """Give what a declaration or invocation locks and loads, once all of it is declared here (spec: FL-05).
+
+        Raises:
+            FlowDefinitionError: something is not declared, or is of another kind.
+        """
+        return Access(
+            frozenset(self._lock_key(lock) for lock in locks),
+            frozenset(self._map(_name(name)).name for name in maps),
+            frozenset(escape(self._map(load.attribute).name, load.instance) for load in instances),
+            frozenset(self.channel(_name(name)).name for name in channels)
+            | frozenset(self._channel_key(load) for load in channel_instances),
+        )
+
+    def _lock_key(self, lock: LockName) -> str:
+        key = lock.key if isinstance(lock, AttributeLock) else _name(lock)
+        self.attribute_of_key(key)
+        return key
+
+    def _map(self, name: str) -> AttributeMap[Any]:
+        found = self.attribute(name)
+        if isinstance(found, AttributeMap):
+            return found
+        raise FlowDefinitionError(f"{name} is an Attribute, not an AttributeMap", "Attributes load by themselves")
+
+    def _channel_key(self, load: ChannelMapLoad) -> str:
+        self.channel_of_key(load.key)
+        return load.key
+
+    def _refuse_shared_indexes(self) -> None:
+        taken: dict[str, str] = {}
+        for definition in (*self.attributes.values(), *self.attribute_maps.values()):
+            if definition.index is None:
+                continue
+            key = definition.index.index_key or definition.name
+            if key in taken:
+                raise FlowDefinitionError(
+                    f"{taken[key]} and {definition.name} have one index key, {key}",
+                    "give one of them another index_key",
+                    name=definition.name,
+                )
+            taken[key] = definition.name
+
+
+def undeclared(what: str, name: str, known: Iterable[str]) -> FlowDefinitionError:
+    """Give the error for a name that the schema does not have."""
+    known = sorted(known)
+    remedy = did_you_mean(name, known) or "declare it in PersistenceSchema.of(…)"
+    return FlowDefinitionError(f"{what} {name} is not declared", remedy, name=name, known=known)
+
+
+def _by_name(definitions: tuple[Definition, ...], kind: type[D]) -> dict[str, D]:
+    found: dict[str, D] = {}
+    for definition in definitions:
+        if isinstance(definition, kind):
+            if definition.name in found:
+                raise _twice(definition.name)
+            found[definition.name] = definition
+    return found
+
+
+def _refuse_shared(some: Iterable[str], others: Iterable[str]) -> None:
+    for name in set(some) & set(others):
+        raise _twice(name)
+
+
+def _twice(name: str) -> FlowDefinitionError:
+    return FlowDefinitionError(f"two definitions are named {name}", "give each its own name", name=name)
+
+
+def _name(named: Any) -> str:
+    """Give the name of a definition, or the name as it is."""
+    if isinstance(named, str):
+        return named
+    try:
+        return str(named.name)
+    except AttributeError as error:
+        raise FlowDefinitionError(f"{named!r} is no definition", "pass an Attribute, Channel or map") from error
