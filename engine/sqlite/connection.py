@@ -1,5 +1,6 @@
 """Opening the SQLite file: made on first use with mode 0600, in WAL mode, migrated when its version is behind."""
 
+import errno
 import os
 import sqlite3
 import time
@@ -18,6 +19,7 @@ _PRAGMAS = (
     "PRAGMA temp_store=MEMORY",
 )
 _BUSY_RETRY_SECONDS = 0.002
+_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
 def database_path(data_dir: str | os.PathLike[str]) -> Path:
@@ -36,22 +38,16 @@ def open_database(path: Path, timeout: float) -> sqlite3.Connection:
         Unavailable: the disk is full or the file stays busy.
     """
     _ensure_file(path)
+    connection = None
     try:
         connection = _connect(path, timeout)
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version < SCHEMA_VERSION:
-            _migrate(connection, path, timeout)
-        for pragma in _PRAGMAS:
-            connection.execute(pragma)
-    except sqlite3.Error as error:
-        raise translate(error, path) from error
-    if version > SCHEMA_VERSION:
-        connection.close()
-        raise Refused(
-            f"{path} was written by a newer dex (schema {version}, this one knows {SCHEMA_VERSION})",
-            "upgrade dex, or name another --data-dir",
-            path=str(path),
-        )
+        _prepare(connection, path, timeout)
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise translate(error, path) from error
+        raise
     return connection
 
 
@@ -100,6 +96,10 @@ def _ensure_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
+        if error.errno in _SPACE:
+            raise Unavailable(
+                f"{path} could not be made: {error.strerror}", "free space on the disk and try again", path=str(path)
+            ) from error
         raise Refused(
             f"cannot use {path}: {error.strerror}",
             "check the folder's owner and mode, or name another --data-dir",
@@ -109,6 +109,22 @@ def _ensure_file(path: Path) -> None:
 
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=512)
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
+    """Check that the file is ours and of this version, migrating it where that is behind, and set the connection up."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    _refuse_foreign(connection, path)
+    if version > SCHEMA_VERSION:
+        raise Refused(
+            f"{path} was written by a newer dex (schema {version}, this one knows {SCHEMA_VERSION})",
+            "upgrade dex, or name another --data-dir",
+            path=str(path),
+        )
+    if version < SCHEMA_VERSION:
+        _migrate(connection, path, timeout)
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
 
 
 def _migrate(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
@@ -129,17 +145,17 @@ def _migrate(connection: sqlite3.Connection, path: Path, timeout: float) -> None
     begin_immediate(connection, timeout, path)
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
-            _refuse_foreign(connection, path)
             migrations.apply(Database(connection, use_counts_table=False))
             connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
         raise
 
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file whose tables are not ours, so that we never write into another program's file."""
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
-    if names and "_sqlite_migrations" not in names:
+    """Refuse a file whose tables are not ours before anything is written, even the mode of its journal."""
+    first = connection.execute("SELECT tbl_name FROM sqlite_master ORDER BY rowid LIMIT 1").fetchone()
+    if first not in {None, ("_sqlite_migrations",)}:
         raise corrupt(path, "it has tables of another program")

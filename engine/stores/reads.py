@@ -36,8 +36,8 @@ def look_up(readers: Readers, command: Any, kind: LookUp) -> Any:
             found = reader.connection.execute(*kind.query(store, command)).fetchall()
             if found[0][0] == reader.catalog.version:
                 return kind.answer(store, found, current(found[0][1]))
-    except sqlite3.OperationalError:
-        pass  # the table went with a clear that this reader has not seen; the snapshot below sees it
+    except sqlite3.Error:
+        pass  # the table went with a clear that this reader has not seen, or the snapshot below meets the fault again
     finally:
         readers.give(reader)
     with readers.snapshot() as snapshot:
