@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.lexers import Lexer, PygmentsLexer
-from pygments.lexers.data import JsonLexer
 
 from dex.cli.shell.input import Kind, kind_of
 from dex.wcl.pygments_lexer import WclLexer
@@ -21,18 +21,21 @@ _FIRST = "class:pygments.keyword"
 class ShellLexer(Lexer):
     """Colours WCL and JSON by their grammars, and commands by their words."""
 
-    def __init__(self) -> None:
-        self._wcl = PygmentsLexer(WclLexer, sync_from_start=True)
-        commands = CommandLexer()
-        self._others: dict[Kind, Lexer] = {
-            "json": PygmentsLexer(JsonLexer, sync_from_start=True),
-            "cli": commands,
-            "meta": commands,
-        }
-
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Give a function from a line's number to its coloured pieces."""
-        return self._others.get(kind_of(document.text), self._wcl).lex_document(document)
+        return _lexer_of(kind_of(document.text)).lex_document(document)
+
+
+@cache
+def _lexer_of(kind: Kind) -> Lexer:
+    if kind in ("cli", "meta"):
+        return CommandLexer()
+    if kind == "json":
+        # Takes as long to import as all else in the shell's own files.
+        from pygments.lexers.data import JsonLexer
+
+        return PygmentsLexer(JsonLexer, sync_from_start=True)
+    return PygmentsLexer(WclLexer, sync_from_start=True)
 
 
 class CommandLexer(Lexer):

@@ -79,7 +79,7 @@ class Shell:
             elif kind != "blank":
                 self.last = text.strip()
                 self.run_command(arguments_of(text))
-        except InputError as error:
+        except Exception as error:  # noqa: BLE001 - no error ends the shell
             conclude(error, self.session.style)
 
     def run_command(self, arguments: list[str]) -> None:
@@ -93,7 +93,9 @@ class Shell:
                 app.run(arguments, host)
         except BrokenPipeError:
             pass  # the person has left the pager
-        except (Exception, KeyboardInterrupt, Expired) as error:  # noqa: BLE001 - no error ends the shell
+        except (Exception, KeyboardInterrupt, Expired) as error:  # noqa: BLE001 - as above
+            if isinstance(error, KeyboardInterrupt):
+                sys.stderr.write("\n")  # the terminal has shown ^C in the middle of a line
             conclude(error, host.style or self.session.style)
         if self.timing:
             self.note(f"{time.perf_counter() - start:.3f} s")

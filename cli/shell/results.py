@@ -94,6 +94,7 @@ class Held(io.BufferedIOBase):
         self._held = bytearray()
         self._target: BinaryIO | None = None
         self._pager: Pager | None = None
+        self._ends_line = True
 
     def writable(self) -> bool:
         """Tell that it can be written to."""
@@ -110,6 +111,7 @@ class Held(io.BufferedIOBase):
             BrokenPipeError: the person has left the pager.
         """
         written = memoryview(data).nbytes
+        self._ends_line = memoryview(data)[-1:].tobytes() == b"\n" if written else self._ends_line
         if self._target is None:
             self._held += data
             size = shutil.get_terminal_size()
@@ -129,11 +131,13 @@ class Held(io.BufferedIOBase):
             self._target.flush()
 
     def finish(self) -> None:
-        """Hand over the rest, and wait until the person has left the pager."""
+        """Hand over the rest, so that the prompt starts a line, and wait until the person has left the pager."""
         if self._pager is not None:
             self._pager.wait()
-        else:
-            self.flush()
+            return
+        if not self._ends_line:
+            self.write(b"\n")
+        self.flush()
 
     def _release(self, target: BinaryIO) -> None:
         self._target = target

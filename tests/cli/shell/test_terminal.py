@@ -25,6 +25,13 @@ def script(path: Path, text: str) -> str:
     return str(path)
 
 
+def fill(home: Path, count: int) -> None:
+    """Put rows `k000000` and on into the store."""
+    engine = LocalEngine(home / "data")
+    engine.execute_many([PutRow(store="accounts.employees", key=b"k%06d" % number) for number in range(count)])
+    engine.close()
+
+
 @pytest.mark.spec("P-01")
 @pytest.mark.parametrize("arguments", [[], ["shell"]])
 def test_it_opens_runs_a_statement_and_leaves(open_shell: Open, arguments: list[str]) -> None:
@@ -108,9 +115,7 @@ def test_ctrl_c_clears_a_half_typed_statement(open_shell: Open) -> None:
 def test_ctrl_c_cancels_a_long_iteration(open_shell: Open, define: Callable[[str], None], home: Path) -> None:
     """The prompt comes back, the next command works, and another process may write (case 13)."""
     define(DEFINE)
-    engine = LocalEngine(home / "data")
-    engine.execute_many([PutRow(store="accounts.employees", key=b"k%06d" % n) for n in range(MANY)])
-    engine.close()
+    fill(home, MANY)
     shell = open_shell()
     shell.ready()
     shell.submit("store iterate accounts.employees" + ENTER)
@@ -264,6 +269,33 @@ def test_less_is_left_by_q_and_the_shell_goes_on(open_shell: Open, define: Calla
     assert "f.n059" not in shell.raw
     shell.send("q")
     assert "error" not in shell.run("SHOW STATESTORES;")
+    leave(shell)
+
+
+@pytest.mark.spec("P-01")
+def test_leaving_the_pager_early_ends_the_command(open_shell: Open, define: Callable[[str], None], home: Path) -> None:
+    """Rows that nobody wants any more are not read to the end, and that is no error."""
+    define(DEFINE)
+    fill(home, 5000)
+    shell = open_shell(PAGER=None, rows=30)
+    shell.ready()
+    shell.submit("store iterate accounts.employees" + ENTER)
+    shell.until(lambda: shell.lines[-1].startswith(":"))
+    shell.send("q")
+    shell.ready()
+    assert "error" not in shell.raw
+    assert "cancelled" not in shell.raw
+    assert "accounts.employees" in shell.run("store list")
+    leave(shell)
+
+
+@pytest.mark.spec("P-01")
+def test_the_prompt_starts_a_line_after_bytes_that_end_none(open_shell: Open, define: Callable[[str], None]) -> None:
+    define(DEFINE)
+    shell = open_shell()
+    shell.run("store put accounts.employees k bare")
+    assert shell.run("store get accounts.employees k --raw") == "bare"
+    assert "\nbare\ndex>" in shell.ready()
     leave(shell)
 
 
