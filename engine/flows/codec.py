@@ -58,6 +58,18 @@ def encode(value: Any, declared_type: Any = Any) -> bytes:
     return data
 
 
+def encode_as(value: Any, declared_type: Any, what: str) -> bytes:
+    """Give what `encode` gives; an error says that it is about `what`, such as "input of Step Charge".
+
+    Raises:
+        ValueMappingError: as `encode`.
+    """
+    try:
+        return encode(value, declared_type)
+    except ValueMappingError as error:
+        raise error.within(what) from error
+
+
 def decode(data: bytes, declared_type: Any = Any) -> Any:
     """Read what `encode` wrote; every call gives a value of its own.
 

@@ -12,8 +12,8 @@ class Context:
     """The first argument of every handler; Attributes and Channels are read and written through it.
 
     `step_execution_id` is `StepType-N`, empty in an RPC. `attempt` counts from 1, and `first_attempt_at` is when the
-    first one began. `recovery_error` says why an earlier Step failed for good, in the Step that follows it by
-    `on_execute_failure_proceed_to`; else it is None.
+    first one began, None in an RPC. `recovery_error` says why an earlier Step failed for good, in the Step that
+    follows it by `on_execute_failure_proceed_to`; else it is None.
     """
 
     def __init__(
@@ -22,9 +22,9 @@ class Context:
         *,
         flow_id: str,
         run_id: str,
-        first_attempt_at: datetime,
         step_execution_id: str = "",
         attempt: int = 1,
+        first_attempt_at: datetime | None = None,
         recovery_error: str | None = None,
         timers_fired: Sequence[bool] = (),
         cancellation_requested: Callable[[], bool] = bool,

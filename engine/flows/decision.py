@@ -57,7 +57,11 @@ class StepDecision(msgspec.Struct, frozen=True):
     def force_complete_if_channels_empty(
         output: Any, fallback: "StepDecision | StepMovement"
     ) -> "ForceCompleteIfChannelsEmpty":
-        """Complete the Flow if no Channel has a pending message when this commits, else do what `fallback` says."""
+        """Complete the Flow if no Channel has a pending message when this commits, else do what `fallback` says.
+
+        Raises:
+            InvalidStepResultError: `fallback` is no StepDecision and no StepMovement.
+        """
         return ForceCompleteIfChannelsEmpty(
             output, GoTo((fallback,)) if isinstance(fallback, StepMovement) else fallback
         )
@@ -101,16 +105,13 @@ class ForceComplete(StepDecision, frozen=True, tag="force_complete"):
 
 
 class ForceCompleteIfChannelsEmpty(StepDecision, frozen=True, tag="force_complete_if_channels_empty"):
-    """Complete the Flow unless a message is pending."""
+    """Complete the Flow, or do what `fallback` says where a message is pending."""
 
     output: Any
     fallback: StepDecision
 
     def __post_init__(self) -> None:
-        if not isinstance(self.fallback, StepDecision):
-            raise InvalidStepResultError(
-                f"the fallback {self.fallback!r} is no StepDecision", "pass go_to(…)", returned=repr(self.fallback)
-            )
+        check_decision(self.fallback, "the fallback of force_complete_if_channels_empty")
 
 
 class ForceFail(StepDecision, frozen=True, tag="force_fail"):
@@ -146,3 +147,20 @@ def step_type_of(step: "type[Step[Any]] | Step[Any] | str") -> str:
         return str(target.get_step_type())
     except (AttributeError, TypeError) as error:
         raise InvalidStepResultError(f"{step!r} is no Step", "pass the class of a Step", returned=repr(step)) from error
+
+
+def check_decision(result: Any, handler: str) -> StepDecision:
+    """Give what a handler returned, once it is a StepDecision.
+
+    Raises:
+        InvalidStepResultError: it is something else.
+    """
+    if isinstance(result, StepDecision) and type(result) is not StepDecision:
+        return result
+    raise wrong_result(handler, result, "return a StepDecision such as go_to(…) or graceful_complete(…)")
+
+
+def wrong_result(handler: str, result: Any, remedy: str) -> InvalidStepResultError:
+    """Give the error for what a handler may not return."""
+    kind = type(result).__name__
+    return InvalidStepResultError(f"{handler} returned {kind}", remedy, handler=handler, returned=kind)

@@ -18,7 +18,6 @@ class FlowStatus(StrEnum):
     FAILED = "failed"
     CANCELED = "canceled"
     TERMINATED = "terminated"
-    TIMED_OUT = "timed_out"
 
 
 class IdReusePolicy(StrEnum):

@@ -70,6 +70,15 @@ class PersistenceSchema:
             raise FlowDefinitionError(f"{name} is an Attribute and has no instances", f"use {name} alone", name=name)
         return found
 
+    def attribute_key(self, written: str) -> str:
+        """Give the key that a person means by `Name` or `Map/instance`; the instance may be escaped or not.
+
+        Raises:
+            FlowDefinitionError: as `attribute_of_key`.
+        """
+        self.attribute_of_key(written)
+        return _canonical(written)
+
     def channel(self, name: str) -> Channel[Any] | ChannelMap[Any]:
         """Give a Channel or ChannelMap by name.
 
@@ -95,6 +104,15 @@ class PersistenceSchema:
             raise FlowDefinitionError(f"{name} is a Channel and has no instances", f"use {name} alone", name=name)
         return found
 
+    def channel_key(self, written: str) -> str:
+        """Give the key that a person means by `Name` or `Map/instance`; the instance may be escaped or not.
+
+        Raises:
+            FlowDefinitionError: as `channel_of_key`.
+        """
+        self.channel_of_key(written)
+        return _canonical(written)
+
     def access(
         self,
         *,
@@ -110,27 +128,18 @@ class PersistenceSchema:
             FlowDefinitionError: something is not declared, or is of another kind.
         """
         return Access(
-            frozenset(self._lock_key(lock) for lock in locks),
+            frozenset(self.attribute_key(_lock_key(lock)) for lock in locks),
             frozenset(self._map(_name(name)).name for name in maps),
             frozenset(escape(self._map(load.attribute).name, load.instance) for load in instances),
             frozenset(self.channel(_name(name)).name for name in channels)
-            | frozenset(self._channel_key(load) for load in channel_instances),
+            | frozenset(self.channel_key(load.key) for load in channel_instances),
         )
-
-    def _lock_key(self, lock: LockName) -> str:
-        key = lock.key if isinstance(lock, AttributeLock) else _name(lock)
-        self.attribute_of_key(key)
-        return key
 
     def _map(self, name: str) -> AttributeMap[Any]:
         found = self.attribute(name)
         if isinstance(found, AttributeMap):
             return found
         raise FlowDefinitionError(f"{name} is an Attribute, not an AttributeMap", "Attributes load by themselves")
-
-    def _channel_key(self, load: ChannelMapLoad) -> str:
-        self.channel_of_key(load.key)
-        return load.key
 
     def _refuse_shared_indexes(self) -> None:
         taken: dict[str, str] = {}
@@ -171,6 +180,15 @@ def _refuse_shared(some: Iterable[str], others: Iterable[str]) -> None:
 
 def _twice(name: str) -> FlowDefinitionError:
     return FlowDefinitionError(f"two definitions are named {name}", "give each its own name", name=name)
+
+
+def _canonical(written: str) -> str:
+    name, instance = split(written)
+    return name if instance is None else escape(name, instance)
+
+
+def _lock_key(lock: LockName) -> str:
+    return lock.key if isinstance(lock, AttributeLock) else _name(lock)
 
 
 def _name(named: Any) -> str:

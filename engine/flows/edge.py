@@ -1,0 +1,212 @@
+"""Values of Flows as JSON at the edge: HTTP and the command line.
+
+Fields of dataclasses are lowerCamelCase there (`emailAddress`), and snake_case is read as well; keys of dicts stay
+as they are. A datetime is RFC 3339 text, bytes are `{"bytes": "<base64>"}` (spec: FL-03).
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from dex.engine.flows.codec import mapping_error
+from dex.wcl.errors import InvalidCommand, ValueMappingError
+from dex.wcl.names import did_you_mean
+from dex.wcl.values import value_from_json
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_RECORDS = (inspect.DataclassType, inspect.StructType, inspect.TypedDictType)
+_LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
+
+
+def to_edge(value: Any) -> Any:
+    """Give a value as dicts, lists and scalars for any JSON writer."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return value
+    if kind is dict:
+        return {_edge_key(key): to_edge(entry) for key, entry in value.items()}
+    if kind in (list, tuple, set, frozenset):
+        return [to_edge(item) for item in value]
+    record = _edge_record(kind)
+    if record is not None:
+        tag, fields = record
+        return {**tag, **{edge: to_edge(getattr(value, name)) for name, edge in fields}}
+    return _scalar(value)
+
+
+def from_edge(data: Any, declared_type: Any) -> Any:
+    """Read JSON, already parsed, as a value of the declared type.
+
+    Raises:
+        ValueMappingError: a field is unknown (with the nearest name), missing, or of another type; with the `path`
+            of it and the type `expected`.
+    """
+    read = _read(_info(declared_type), data, "$")
+    try:
+        return msgspec.convert(read, declared_type, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise _at_the_edge(mapping_error(error)) from error
+
+
+def camel_case(name: str) -> str:
+    """Give the lowerCamelCase of a snake_case name: `email_address` is `emailAddress`."""
+    return re.sub(r"(?<=[^_])_+([a-zA-Z0-9])", lambda found: found[1].upper(), name)
+
+
+@cache
+def _info(declared_type: Any) -> Any:
+    return inspect.type_info(declared_type)
+
+
+@cache
+def _edge_record(kind: type) -> tuple[dict[str, Any], list[tuple[str, str]]] | None:
+    """Give the tag and the fields with their names at the edge, of a dataclass or Struct; None for other types."""
+    config = getattr(kind, "__struct_config__", None)
+    names = getattr(kind, "__dataclass_fields__", None) or getattr(kind, "__struct_fields__", None)
+    if names is None or (config is not None and config.array_like):
+        return None
+    camel = _camel_names(names)
+    tag = {config.tag_field: config.tag} if config is not None and config.tag_field else {}
+    return tag, [(name, camel[name]) for name in names]
+
+
+def _camel_names(names: Iterable[str]) -> dict[str, str]:
+    """Give each field's name at the edge; those that would share one keep the name that they have."""
+    names = list(names)
+    camel = [camel_case(name) for name in names]
+    return {name: written if camel.count(written) == 1 else name for name, written in zip(names, camel, strict=True)}
+
+
+def _edge_key(key: Any) -> str:
+    return key if key.__class__ is str else str(_scalar(key))
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, dict):
+        return to_edge(dict(value))
+    if isinstance(value, Enum):
+        return to_edge(value.value)
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"bytes": b64encode(value).decode()}
+    return msgspec.to_builtins(value)
+
+
+def _read(info: Any, data: Any, path: str) -> Any:
+    """Give JSON with the names that msgspec expects, and bytes as such; what does not fit is left to msgspec."""
+    if isinstance(info, inspect.UnionType):
+        return _read(_alternative(info.types, data), data, path)
+    for kinds, reader in _READERS:
+        if isinstance(info, kinds):
+            return reader(info, data, path)
+    return data
+
+
+def _alternative(types: Iterable[Any], data: Any) -> Any:
+    """Give the alternative of a union that the shape of the data stands for; there is at most one of a shape."""
+    fitting = {dict: (*_RECORDS, inspect.DictType, inspect.BytesType), list: (*_LISTS, inspect.TupleType)}
+    wanted: tuple[type, ...] = fitting.get(data.__class__, ())
+    by_shape = [kind for kind in types if isinstance(kind, wanted) and _has_tag(kind, data)]
+    if data.__class__ is dict and set(data) == {"bytes"}:
+        by_shape.sort(key=lambda kind: not isinstance(kind, inspect.BytesType))
+    return by_shape[0] if by_shape else None
+
+
+def _has_tag(info: Any, data: Any) -> bool:
+    tag_field = getattr(info, "tag_field", None)
+    return tag_field is None or data.get(tag_field) == info.tag
+
+
+def _read_record(info: Any, data: Any, path: str) -> Any:
+    if data.__class__ is not dict or getattr(info, "array_like", False):
+        return data
+    by_name = {field.name: field for field in info.fields}
+    camel = _camel_names(by_name)
+    known = {**{edge: by_name[name] for name, edge in camel.items()}, **by_name}
+    read: dict[str, Any] = {}
+    for written, entry in data.items():
+        if written == getattr(info, "tag_field", None):
+            read[written] = entry
+            continue
+        field = known.get(written)
+        if field is None:
+            raise _field_error("unknown", written, path, did_you_mean(written, camel.values()) or _listed(camel))
+        if field.encode_name in read:
+            raise _field_error("a second", written, path, "write it once")
+        read[field.encode_name] = _read(field.type, entry, f"{path}.{camel[field.name]}")
+    for name, field in by_name.items():
+        if field.required and field.encode_name not in read:
+            raise _field_error("missing", camel[name], path, _listed(camel))
+    return read
+
+
+def _listed(camel: dict[str, str]) -> str:
+    return "its fields are " + ", ".join(camel.values()) if camel else "it has no fields"
+
+
+def _field_error(problem: str, written: str, path: str, remedy: str) -> ValueMappingError:
+    at = f"{path}.{written}"
+    return ValueMappingError(f"{problem} field {written} at {path}", remedy, path=at, expected="")
+
+
+def _read_dict(info: Any, data: Any, path: str) -> Any:
+    if data.__class__ is not dict:
+        return data
+    return {key: _read(info.value_type, entry, f"{path}.{key}") for key, entry in data.items()}
+
+
+def _read_list(info: Any, data: Any, path: str) -> Any:
+    if data.__class__ is not list:
+        return data
+    return [_read(info.item_type, item, f"{path}[{index}]") for index, item in enumerate(data)]
+
+
+def _read_tuple(info: Any, data: Any, path: str) -> Any:
+    if data.__class__ is not list or len(data) != len(info.item_types):
+        return data
+    pairs = zip(info.item_types, data, strict=True)
+    return [_read(kind, item, f"{path}[{index}]") for index, (kind, item) in enumerate(pairs)]
+
+
+def _read_bytes(_: Any, data: Any, path: str) -> Any:
+    expected = '{"bytes": "<base64>"}'
+    try:
+        if data.__class__ is dict and set(data) == {"bytes"}:
+            return value_from_json(data)
+    except InvalidCommand as error:
+        raise ValueMappingError(
+            f"the value at {path} is not base64", "encode it as base64", path=path, expected=expected
+        ) from error
+    raise ValueMappingError(f"the value at {path} is not bytes", f"write {expected}", path=path, expected=expected)
+
+
+def _read_any(_: Any, data: Any, path: str) -> Any:
+    """Read a value of no declared type: only the form of bytes means more than it says."""
+    if data.__class__ is dict and set(data) == {"bytes"} and data["bytes"].__class__ is str:
+        return _read_bytes(None, data, path)
+    return data
+
+
+_READERS: list[tuple[Any, Callable[[Any, Any, str], Any]]] = [
+    (_RECORDS, _read_record),
+    (inspect.DictType, _read_dict),
+    (_LISTS, _read_list),
+    (inspect.TupleType, _read_tuple),
+    (inspect.BytesType, _read_bytes),
+    (inspect.AnyType, _read_any),
+]
+
+
+def _at_the_edge(error: ValueMappingError) -> ValueMappingError:
+    """Give the same error with the fields of its path as they are written at the edge."""
+    path = re.sub(r"\.(\w+)", lambda found: "." + camel_case(found[1]), error.path)
+    message = error.message.replace(error.path, path)
+    return ValueMappingError(message, error.remedy, path=path, expected=error.expected)
