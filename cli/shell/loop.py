@@ -10,8 +10,9 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding.vi_state import InputMode
-from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output import ColorDepth, create_output
 from prompt_toolkit.renderer import CPR_Support
 
 from dex import __version__
@@ -31,8 +32,8 @@ from dex.cli.shell.toolbar import toolbar_text
 from dex.wcl.commands import Freshness
 from dex.wcl.errors import DexError, InputError
 
-PROMPT = "dex> "
-CONTINUATION = "  -> "
+PROMPT: StyleAndTextTuples = [("ansicyan", "dex> ")]
+CONTINUATION: StyleAndTextTuples = [("ansicyan", "  -> ")]
 _TARGET = ("data-dir", "config", "context")
 
 
@@ -150,6 +151,8 @@ class Shell:
             enable_open_in_editor=True,
             tempfile_suffix=".wcl",
             enable_suspend=True,
+            # Results may go to a file while the person types on.
+            output=None if sys.stdout.isatty() or not sys.stderr.isatty() else create_output(sys.stderr),
         )
 
     def _toolbar(self) -> str:

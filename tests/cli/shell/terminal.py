@@ -30,9 +30,17 @@ class _Screen(pyte.Screen):
 class Terminal:
     """The shell in a terminal of 100 columns; leave it to end the process."""
 
-    def __init__(self, arguments: list[str], environ: dict[str, str], *, rows: int = 40, answers: bool = True) -> None:
+    def __init__(
+        self,
+        arguments: list[str],
+        environ: dict[str, str],
+        *,
+        rows: int = 40,
+        answers: bool = True,
+        program: str = DEX,
+    ) -> None:
         self.child = pexpect.spawn(
-            DEX, arguments, env=environ, dimensions=(rows, 100), encoding="utf-8", timeout=TIMEOUT, echo=False
+            program, arguments, env=environ, dimensions=(rows, 100), encoding="utf-8", timeout=TIMEOUT, echo=False
         )
         self.child.delaybeforesend = None
         self._screen = _Screen(100, rows)

@@ -1,6 +1,7 @@
 """The installed `dex` on a real terminal."""
 
 import json
+import shlex
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import PutRow
 from tests.cli.shell.conftest import DEFINE, Open, leave
-from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP
+from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP, Terminal
 
 MANY = 100_000
 
@@ -354,6 +355,32 @@ def test_from_a_pipe_it_is_a_batch(environ: dict[str, str], arguments: list[str]
     assert json.loads(result.stdout)["result"] == []
     assert b"\x1b" not in result.stdout + result.stderr
     assert not Path(environ["HOME"], ".local/state").exists()
+
+
+@pytest.mark.spec("P-01", "X-02")
+def test_results_may_go_to_a_file_from_the_start(environ: dict[str, str], home: Path) -> None:
+    """With standard output elsewhere the person types all the same, and the file has nothing but results."""
+    command = f"{shlex.quote(DEX)} > {shlex.quote(str(home / 'out.json'))}"
+    shell = Terminal(["-c", command], environ, program="/bin/sh")
+    shell.run("SHOW FEEDS;")
+    leave(shell)
+    assert json.loads((home / "out.json").read_text()) == {"command": "show_feeds", "status": "ok", "result": []}
+
+
+@pytest.mark.spec("P-01")
+def test_the_shell_can_be_stopped_and_gone_on_with(environ: dict[str, str]) -> None:
+    """Ctrl-Z stops it, and the terminal is as it was meanwhile."""
+    jobs = Terminal(["--norc", "--noprofile", "-i"], {**environ, "PS1": "$ "}, program="/bin/bash")
+    jobs.until("$")
+    jobs.send(f"{DEX}\n")
+    jobs.until("no position")
+    jobs.send("\x1a")
+    jobs.until("Stopped")
+    jobs.send("fg\n")
+    jobs.until(lambda: "dex>" in jobs.text.partition("Stopped")[2])
+    jobs.send("\x04")
+    jobs.send("echo code $?\n")
+    jobs.until("code 0")
 
 
 @pytest.mark.spec("P-01")
