@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from dex.engine.flowclient import FlowClient
 from dex.engine.protocol import Engine
 from dex.engine.statestore import StateStore
 from dex.wcl.commands import (
@@ -80,7 +81,7 @@ class StateStores:
         return self._engine.execute(ShowStateStores())
 
 
-class Client:
+class Client(FlowClient):
     """One target: the embedded engine in a directory. Close it, or use it as a context manager."""
 
     def __init__(self, engine: Engine) -> None:

@@ -6,6 +6,7 @@ has happened is in the journal. Replaying it into an empty file gives the same s
 
 import sqlite3
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +15,6 @@ from dex.engine.postings import plain
 from dex.wcl.commands import (
     AppendRecords,
     ClearStateStore,
-    Command,
     DefineFeed,
     DefineStateStore,
     DeleteRow,
@@ -36,7 +36,7 @@ Mutation = (
     | DefineFeed
     | DropFeed
 )
-"""The commands that change state: exactly these are journaled."""
+"""The commands that are journaled as they are; of Flows it is what came of running a handler (flows/records.py)."""
 
 # Deterministic, so that the same contents always have the same digest (spec: S-07).
 _encode = msgspec.msgpack.Encoder(order="deterministic", enc_hook=plain).encode
@@ -47,10 +47,14 @@ def _as_is(_kind: type, data: Any) -> Any:
     return data
 
 
-_decoder = msgspec.msgpack.Decoder(Mutation, dec_hook=_as_is)
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[Any]:
+    from dex.engine.flows.records import FlowRecord
+
+    return msgspec.msgpack.Decoder(Mutation | FlowRecord, dec_hook=_as_is)
 
 
-def encode_record(mutation: Command[Any]) -> bytes:
+def encode_record(mutation: Any) -> bytes:
     """Give a mutation's journal form.
 
     Raises:
@@ -79,7 +83,7 @@ class Entry(NamedTuple):
 
     seq: int
     at: int
-    mutation: Command[Any]
+    mutation: Any
     record: bytes
 
 
@@ -92,7 +96,7 @@ def read(connection: sqlite3.Connection, after: int = 0) -> Iterator[Entry]:
     """Give the journaled mutations after a position, in order."""
     query = "SELECT seq, at, record FROM journal WHERE seq > ? ORDER BY seq"
     for seq, at, record in connection.execute(query, (after,)):
-        yield Entry(seq, at, _decoder.decode(record), record)
+        yield Entry(seq, at, _decoder().decode(record), record)
 
 
 def trim(connection: sqlite3.Connection, now_ms: int, max_bytes: int, max_age_ms: int) -> bool:

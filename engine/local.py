@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine.catalog import Store, feed_summary, summary
 from dex.engine.clock import Clock, SystemClock, iso
@@ -40,6 +41,10 @@ from dex.wcl.commands import (
 )
 from dex.wcl.errors import Conflict, DexError
 
+if TYPE_CHECKING:
+    from dex.engine.flows.registry import Registry
+    from dex.engine.flows.service import Flows
+
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT = 60.0
@@ -51,8 +56,9 @@ _SETTLE_PASS_SECONDS = 0.05
 class LocalEngine:
     """Carries out typed commands on the file in a data directory.
 
-    `timeout` is how many seconds a command waits while other processes hold the file. Closing gives housekeeping
-    a moment, so that a sequence of short processes also gets it done.
+    `timeout` is how many seconds a command waits while other processes hold the file. `registry` gives the Flow types,
+    when the first Flow command asks for them. Closing gives housekeeping a moment, so that a sequence of short
+    processes also gets it done.
 
     Raises:
         Refused: at the first command, where the directory or the file cannot be used.
@@ -65,8 +71,10 @@ class LocalEngine:
         timeout: float = DEFAULT_TIMEOUT,
         retention: Retention | None = None,
         clock: Clock | None = None,
+        registry: "Callable[[], Registry] | None" = None,
     ) -> None:
         self.path: Path = database_path(data_dir)
+        self._registry = registry
         self._clock = clock or SystemClock()
         self._housekeeping = Housekeeping(self._clock, retention or Retention())
         self._writer = Writer(self.path, self._clock, timeout, self._wake)
@@ -83,7 +91,19 @@ class LocalEngine:
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # R by the command's own declaration
-        return _READS[type(command)](self, command)  # type: ignore[no-any-return]  # as above
+        read = _READS.get(type(command))
+        if read is None:
+            return self.flows.execute(command)  # type: ignore[no-any-return]  # as above
+        return read(self, command)  # type: ignore[no-any-return]  # as above
+
+    @cached_property
+    def flows(self) -> "Flows":
+        """The Flows of this data directory; what only stores need starts faster without them."""
+        from dex.engine.flows.registry import Registry
+        from dex.engine.flows.service import Flows
+
+        registry = Registry() if self._registry is None else self._registry()
+        return Flows(self._readers, self._writer, registry, self._clock, self.path.parent)
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share a commit."""
@@ -117,6 +137,8 @@ class LocalEngine:
 
     def close(self) -> None:
         """End the housekeeping and close the file; a closed engine raises Unavailable."""
+        if "flows" in self.__dict__:
+            self.flows.close()
         self._housekeeping.stop(_GRACE_SECONDS)
         self._readers.close()
         self._writer.close()

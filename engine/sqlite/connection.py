@@ -4,13 +4,14 @@ import errno
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from dex.engine.sqlite.errors import corrupt, is_busy, translate
 from dex.wcl.errors import Refused, Unavailable
 
 FILE_NAME = "dex.db"
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",  # acknowledged means on disk
@@ -94,7 +95,10 @@ def begin_immediate(connection: sqlite3.Connection, timeout: float, path: Path) 
 def _ensure_file(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        # An existing file is never opened and closed here: closing any descriptor of a file drops every lock that
+        # this process has on it, and another process would take itself for the last one and remove the WAL.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     except OSError as error:
         if error.errno in _SPACE:
             raise Unavailable(

@@ -4,6 +4,8 @@ Only opening a file whose `user_version` is behind imports this module, because 
 import as a whole command takes to run.
 """
 
+from pathlib import Path
+
 from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
@@ -72,3 +74,12 @@ def m004_progress(db: Database) -> None:
 def m005_garbage(db: Database) -> None:
     """Tables that nobody reads any more, to be emptied in bounded passes and dropped."""
     db.table("garbage").create({"table_name": str}, pk="table_name")
+
+
+@migrations()
+def m006_flows(db: Database) -> None:
+    """Runs of Flows, and what they hold."""
+    script = Path(__file__).with_name("flows.sql").read_text(encoding="utf-8")
+    lines = (line for line in script.splitlines() if not line.startswith("--"))
+    for statement in "\n".join(lines).split(";"):
+        db.execute(statement)

@@ -1,0 +1,284 @@
+"""Commands that change Flows without running a handler."""
+
+from typing import Any
+
+import msgspec
+
+from dex.engine.flows import codec
+from dex.engine.flows.edge import from_edge
+from dex.engine.flows.flowtype import FlowType
+from dex.engine.flows.records import (
+    AttributesErased,
+    ConfigUpdated,
+    NewStep,
+    Publish,
+    RunCommitted,
+    RunPurged,
+    RunStarted,
+    RunStopped,
+    RunTraveled,
+    TimersFired,
+    Write,
+)
+from dex.engine.flows.retry import RetryPolicy
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.flows.state import history, runs, steps, waits
+from dex.engine.flows.state.runs import Run
+from dex.wcl.commands.flows import (
+    Accepted,
+    Beginning,
+    DeleteMessages,
+    Encoded,
+    Event,
+    FlowStarted,
+    PublishMessages,
+    PurgeFlow,
+    RetrySettings,
+    SetAttributes,
+    SkipTimer,
+    StartFlow,
+    StepExecution,
+    StepType,
+    StopFlow,
+    Time,
+    TimeTravel,
+    UpdateFlowConfig,
+)
+from dex.wcl.errors import ChannelMessageNotFoundError, NotFound, Refused, ValueMappingError
+
+
+def start(parts: Parts, command: StartFlow) -> FlowStarted:
+    """Start a run (spec: FL-01, FL-02).
+
+    Raises:
+        FlowDefinitionError: there is no such type, or an attribute is not declared.
+        ValueMappingError: the input or a value is not of its type.
+        FlowAlreadyStartedError: the Flow ID is taken.
+    """
+    flow_type = parts.registry.get(command.type)
+    started: Any = parts.commit(
+        RunStarted(
+            flow_id=command.flow_id,
+            run_id=parts.clock.new_id(),
+            type=flow_type.name,
+            input=_encode(command.input, flow_type.input_type, f"input of Flow {flow_type.name}"),
+            writes=_writes(flow_type, command.attributes),
+            steps=_first_step(flow_type, command.input),
+            attribute_stores=command.attribute_stores,
+            timeout_ms=command.timeout_ms,
+            timeout_policy=command.timeout_policy,
+            start_delay_ms=command.start_delay_ms,
+            id_reuse=command.id_reuse,
+            ignore_already_started=command.ignore_already_started,
+            request_id=command.request_id,
+            retry_policy=_retry(command.retry_policy),
+        )
+    )
+    return started  # type: ignore[no-any-return]  # as the apply function gives it
+
+
+def set_attributes(parts: Parts, command: SetAttributes) -> Accepted:
+    """Write attributes; of a closed run only hard-delete ones can be erased, with null (spec: FL-10, FL-16).
+
+    Raises:
+        FlowNotFoundError, FlowNotActiveOrNotFoundError: the Flow has no run, or it is closed.
+        FlowDefinitionError, ValueMappingError: an attribute is not declared, or a value not of its type.
+    """
+    run, flow_type = _find(parts, command.flow_id, command.run_id)
+    writes = _writes(flow_type, command.attributes)
+    if run.running:
+        return _accepted(parts, RunCommitted(run_id=run.run_id, kind="set_attributes", writes=writes))
+    for write in writes:
+        if write.data is not None or not flow_type.schema.attribute_of_key(write.key).hard_delete_on_null:
+            raise runs.not_active(command.flow_id, run)
+    return _accepted(parts, AttributesErased(run_id=run.run_id, keys=[write.key for write in writes]))
+
+
+def publish(parts: Parts, command: PublishMessages) -> Accepted:
+    """Publish messages (spec: FL-09).
+
+    Raises:
+        FlowNotFoundError, FlowNotActiveOrNotFoundError: the Flow has no run, or it is closed.
+        FlowDefinitionError, ValueMappingError: the Channel is not declared, or a message not of its type.
+    """
+    run, flow_type = _find(parts, command.flow_id, None)
+    channel = flow_type.schema.channel_of_key(command.channel)
+    publishes = [
+        Publish(command.channel, _encode(message, channel.value_type, f"message of Channel {command.channel}"))
+        for message in command.messages
+    ]
+    detail = {"channel": command.channel}
+    return _accepted(parts, RunCommitted(run_id=run.run_id, kind="published", publishes=publishes, detail=detail))
+
+
+def delete_messages(parts: Parts, command: DeleteMessages) -> Accepted:
+    """Delete pending messages, all or none (spec: FL-09).
+
+    Raises:
+        ChannelMessageNotFoundError: one is not pending in the Channel.
+        FlowClosingError: the run is closing (spec: FL-15).
+    """
+    run, flow_type = _find(parts, command.flow_id, None)
+    flow_type.schema.channel_of_key(command.channel)
+    ids = [_message_id(command.channel, message_id) for message_id in command.message_ids]
+    record = RunCommitted(
+        run_id=run.run_id,
+        kind="messages_deleted",
+        deletes=ids,
+        channel=command.channel,
+        detail={"channel": command.channel, "messages": command.message_ids},
+    )
+    return _accepted(parts, record)
+
+
+def stop(parts: Parts, command: StopFlow) -> Accepted:
+    """Close a run at once (spec: FL-11)."""
+    run = _run(parts, command.flow_id, command.run_id)
+    return _accepted(parts, RunStopped(run_id=run.run_id, kind=command.kind, reason=command.reason))
+
+
+def time_travel(parts: Parts, command: TimeTravel) -> FlowStarted:
+    """Go on from a past state of a run in a new one (spec: FL-13).
+
+    Raises:
+        NotFound: the run has no such event or step.
+    """
+    with parts.readers.snapshot() as snapshot:
+        run = runs.find(snapshot.connection, command.flow_id, command.run_id)
+        event = _event(snapshot.connection, run, command.to)
+    record = RunTraveled(run_id=run.run_id, new_run_id=parts.clock.new_id(), event=event, reason=command.reason)
+    started: Any = parts.commit(record)
+    return started  # type: ignore[no-any-return]  # as the apply function gives it
+
+
+def purge(parts: Parts, command: PurgeFlow) -> Accepted:
+    """Delete a closed run."""
+    return _accepted(parts, RunPurged(run_id=_run(parts, command.flow_id, command.run_id).run_id))
+
+
+def skip_timer(parts: Parts, command: SkipTimer) -> Accepted:
+    """Fire a timer of a waiting step now.
+
+    Raises:
+        NotFound: the step does not wait, or has no such timer.
+    """
+    run = _run(parts, command.flow_id, None)
+    found = steps.split_id(command.step_execution_id)
+    with parts.readers.snapshot() as snapshot:
+        step = steps.get(snapshot.connection, run.id, *found) if found else None
+    if step is None or step.status != "waiting" or step.wait is None:
+        raise NotFound(
+            f"step {command.step_execution_id!r} of Flow {command.flow_id!r} is not waiting", "see `dex flow state`"
+        )
+    timers = waits.decode(step.wait).wait.timers
+    for number, timer in enumerate(timers):
+        if number == command.index or (command.condition_id and timer.condition_id == command.condition_id):
+            record = TimersFired(run_id=run.run_id, type=step.type, number=step.number, timers=[number])
+            return _accepted(parts, record)
+    raise NotFound(
+        f"step {command.step_execution_id!r} has no timer {command.condition_id or command.index!r}",
+        f"it has {len(timers)} timers; name one by its condition id, or by its number from 0",
+    )
+
+
+def update_config(parts: Parts, command: UpdateFlowConfig) -> Accepted:
+    """Change the stores that a run is synced to."""
+    run = _run(parts, command.flow_id, None)
+    return _accepted(parts, ConfigUpdated(run_id=run.run_id, attribute_stores=command.attribute_stores))
+
+
+def _accepted(parts: Parts, record: Any) -> Accepted:
+    result: Any = parts.commit(record)
+    return result  # type: ignore[no-any-return]  # as the apply functions give it
+
+
+def _run(parts: Parts, flow_id: str, run_id: str | None) -> Run:
+    with parts.readers.snapshot() as snapshot:
+        return runs.find(snapshot.connection, flow_id, run_id)
+
+
+def _find(parts: Parts, flow_id: str, run_id: str | None) -> tuple[Run, FlowType]:
+    run = _run(parts, flow_id, run_id)
+    return run, parts.registry.get(run.type)
+
+
+def _first_step(flow_type: FlowType, value: Any) -> list[NewStep]:
+    step = flow_type.start_step
+    if step is None:
+        return []
+    return [NewStep(step.name, _encode(value, step.input_type, f"input of Step {step.name}"))]
+
+
+def _writes(flow_type: FlowType, attributes: dict[str, Any]) -> list[Write]:
+    writes = []
+    for key, value in attributes.items():
+        definition = flow_type.schema.attribute_of_key(key)
+        data = None if value is None else _encode(value, definition.value_type, f"Attribute {key}")
+        writes.append(Write(key, data))
+    return writes
+
+
+def _encode(value: Any, declared: Any, what: str) -> bytes:
+    """Give the stored form of a JSON value, or of one that the SDK has encoded."""
+    try:
+        if isinstance(value, Encoded):
+            codec.decode(value.data, declared)
+            return value.data
+        return codec.encode(from_edge(value, declared), declared)
+    except ValueMappingError as error:
+        raise error.within(what) from error
+
+
+def _retry(settings: RetrySettings | None) -> RetryPolicy | None:
+    if settings is None:
+        return None
+    from datetime import timedelta
+
+    return RetryPolicy(
+        timedelta(milliseconds=settings.initial_interval_ms),
+        settings.backoff_coefficient,
+        timedelta(milliseconds=settings.maximum_interval_ms),
+        settings.maximum_attempts,
+        timedelta(milliseconds=settings.total_duration_ms),
+    )
+
+
+def _message_id(channel: str, message_id: str) -> int:
+    try:
+        return int(message_id)
+    except ValueError as error:
+        raise ChannelMessageNotFoundError(
+            f"there is no pending message {message_id!r} in Channel {channel!r}",
+            "list the pending messages and use their ids",
+            message_id=message_id,
+        ) from error
+
+
+def _event(connection: Any, run: Run, target: Any) -> int:
+    """Give the event after which a time travel goes on.
+
+    Raises:
+        NotFound: the run has no such event or step.
+    """
+    match target:
+        case Beginning():
+            return 1
+        case Event(number):
+            found = number if 1 <= number <= history.last_number(connection, run.id) else None
+        case Time(at_ms):
+            found = history.last_before(connection, run.id, at_ms)
+        case StepType(type=type_):
+            found = steps.created_event(connection, run.id, type_, None)
+        case StepExecution(id=id_):
+            parts = steps.split_id(id_)
+            found = steps.created_event(connection, run.id, *parts) if parts else None
+        case _:
+            raise Refused(f"{target!r} is no place to travel to", "see `dex flow time-travel --help`")
+    if found is None:
+        raise NotFound(
+            f"run {run.run_id} of Flow {run.flow_id!r} has no such place: {msgspec.to_builtins(target)}",
+            "see `dex flow history`",
+            flow_id=run.flow_id,
+            run_id=run.run_id,
+        )
+    return found

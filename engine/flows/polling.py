@@ -1,0 +1,37 @@
+"""Long polls: wait until something is so, bounded (spec: FL-10)."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.reader import Snapshot
+from dex.wcl.errors import LongPollTimeoutError
+
+T = TypeVar("T")
+
+# Commits of other processes wake nobody here.
+_POLL_SECONDS = 0.02
+
+
+def poll(parts: Parts, wait_ms: int, look: Callable[[Snapshot], T | None]) -> T | None:
+    """Look into fresh snapshots until there is an answer, or give None when `wait_ms` are over."""
+    deadline = parts.clock.monotonic() + wait_ms / 1000
+    while True:
+        seen = parts.changes.seen()
+        with parts.readers.snapshot() as snapshot:
+            found = look(snapshot)
+        remaining = deadline - parts.clock.monotonic()
+        if found is not None or remaining <= 0:
+            return found
+        parts.changes.wait(seen, min(_POLL_SECONDS, remaining))
+
+
+def must(found: T | None, what: str, wait_ms: int) -> T:
+    """Give what a poll found.
+
+    Raises:
+        LongPollTimeoutError: it found nothing in time.
+    """
+    if found is None:
+        raise LongPollTimeoutError(f"{what} within {wait_ms} ms", "wait again, or look at `dex flow state`")
+    return found

@@ -1,0 +1,70 @@
+"""What a handler did, as the fields of the record that commits it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from dex.engine.flows import codec
+from dex.engine.flows.decision import (
+    DeadEnd,
+    ForceComplete,
+    ForceCompleteIfChannelsEmpty,
+    ForceFail,
+    GoTo,
+    GracefulComplete,
+    StepDecision,
+    StepMovement,
+)
+from dex.engine.flows.flowtype import FlowType
+from dex.engine.flows.records import Close, NewStep, Publish, Write
+from dex.engine.flows.workspace import Workspace
+
+
+def of_workspace(workspace: Workspace) -> dict[str, Any]:
+    """Give the writes, publishes, deletes and events of a call, as fields of a RunCommitted."""
+    events = [[name, msgspec.msgpack.decode(data)] for name, data in workspace.events]
+    return {
+        "writes": [Write(key, data) for key, data in workspace.writes.items()],
+        "publishes": [Publish(channel, data) for channel, data in workspace.publishes],
+        "deletes": [int(message_id) for _, message_id in workspace.deleted_messages],
+        "detail": {"events": events} if events else {},
+    }
+
+
+def next_steps(flow_type: FlowType, movements: Iterable[StepMovement]) -> list[NewStep]:
+    """Give the steps that movements start, their inputs in stored form.
+
+    Raises:
+        FlowDefinitionError: the Flow has no such Step.
+        ValueMappingError: an input is not of its Step's type.
+    """
+    return [
+        NewStep(movement.step_type, flow_type.step(movement.step_type).encode_input(movement.input))
+        for movement in movements
+    ]
+
+
+def of_decision(flow_type: FlowType, decision: StepDecision) -> tuple[list[NewStep], Close | None]:
+    """Give the steps that a decision starts, and the close that it asks for (spec: FL-08).
+
+    Raises:
+        FlowDefinitionError, ValueMappingError: as `next_steps`.
+    """
+    match decision:
+        case GoTo():
+            return next_steps(flow_type, decision.movements), None
+        case GracefulComplete():
+            return [], Close("completed", codec.encode(decision.output), graceful=True)
+        case ForceComplete():
+            return [], Close("completed", codec.encode(decision.output))
+        case ForceFail():
+            return [], Close("failed", error=str(decision.reason) or "the Flow decided to fail")
+        case ForceCompleteIfChannelsEmpty():
+            steps, close = of_decision(flow_type, decision.fallback)
+            output = codec.encode(decision.output)
+            return [], Close("completed", output, if_empty=True, fallback=steps, otherwise=close)
+        case DeadEnd():
+            return [], None
+        case _:
+            raise AssertionError(f"{decision!r} is no decision")

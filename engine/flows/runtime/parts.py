@@ -1,0 +1,82 @@
+"""What every part of the runtime works with."""
+
+import threading
+from typing import NamedTuple
+
+from dex.engine.clock import Clock
+from dex.engine.flows.locks import Locks
+from dex.engine.flows.records import CloseEnded, FlowRecord, RunCommitted, RunStarted
+from dex.engine.flows.registry import Registry
+from dex.engine.reader import Readers
+from dex.engine.writer import Writer
+from dex.wcl.errors import DexError
+
+
+class Changes:
+    """Wakes those who wait for a commit of this process."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._count = 0
+
+    def notify(self) -> None:
+        """Tell that something was committed."""
+        with self._condition:
+            self._count += 1
+            self._condition.notify_all()
+
+    def seen(self) -> int:
+        """Give how many commits there were, to be handed to `wait`."""
+        with self._condition:
+            return self._count
+
+    def wait(self, seen: int, seconds: float) -> None:
+        """Wait until there was a commit since `seen`, up to some seconds."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._count != seen, seconds)
+
+
+def makes_work(record: FlowRecord) -> bool:
+    """Tell whether a step may be due after a commit."""
+    if isinstance(record, RunCommitted):
+        return bool(record.steps or record.publishes or record.step or record.close)
+    return not isinstance(record, RunStarted) or bool(record.steps)
+
+
+class Parts(NamedTuple):
+    """The runtime's surroundings: where it reads and commits, which Flows it knows, and who holds what.
+
+    `changes` tells of every commit, `work` of those after which a step may be due.
+    """
+
+    readers: Readers
+    writer: Writer
+    registry: Registry
+    locks: Locks
+    clock: Clock
+    changes: Changes
+    work: Changes
+
+    def commit(self, record: FlowRecord) -> object:
+        """Commit a record and give its result.
+
+        Raises:
+            DexError: it does not fit the state; nothing was changed.
+        """
+        (result,) = self.writer.write((record,))
+        if isinstance(result, DexError):
+            raise result
+        self.changes.notify()
+        if makes_work(record):
+            self.work.notify()
+        return result
+
+    def leave(self, run_id: str) -> None:
+        """Count a transactional or locking call as ended; the last one lets a waiting close go on (spec: FL-14)."""
+        if not self.locks.leave(run_id):
+            return
+        with self.readers.snapshot() as snapshot:
+            query = "SELECT closing IS NOT NULL FROM runs WHERE run_id = ?"
+            waiting = snapshot.connection.execute(query, (run_id,)).fetchone()
+        if waiting is not None and waiting[0]:
+            self.commit(CloseEnded(run_id=run_id))

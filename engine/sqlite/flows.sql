@@ -1,0 +1,40 @@
+-- Runs of Flows. `closing` is the outcome of a close that still waits, `graceful` the one that takes effect once no
+-- step is left. Times are milliseconds since the epoch.
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, flow_id TEXT NOT NULL, type TEXT NOT NULL,
+  status TEXT NOT NULL, closing BLOB, graceful BLOB, attribute_stores TEXT NOT NULL, input BLOB NOT NULL,
+  output BLOB, error TEXT, request_id TEXT, previous_run_id TEXT, started_at INTEGER NOT NULL, closed_at INTEGER,
+  timeout_at INTEGER, timeout_policy TEXT NOT NULL, retry_policy BLOB
+);
+CREATE INDEX runs_flow_id ON runs (flow_id, id);
+CREATE INDEX runs_status ON runs (status, id);
+CREATE INDEX runs_type ON runs (type, id);
+CREATE INDEX runs_timeout ON runs (timeout_at) WHERE timeout_at IS NOT NULL AND status = 'running';
+CREATE INDEX runs_closing ON runs (id) WHERE closing IS NOT NULL;
+
+-- A value is written once; `attributes` says which is the latest. Large values are read faster from a rowid table.
+CREATE TABLE flow_values (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE attributes (
+  run INTEGER NOT NULL, key TEXT NOT NULL, value_id INTEGER NOT NULL, scalar, PRIMARY KEY (run, key)
+) WITHOUT ROWID;
+CREATE INDEX attributes_scalar ON attributes (key, scalar) WHERE scalar IS NOT NULL;
+
+-- One event for each commit of a run. `created_event` and `ended_event` below are numbers of events, from which time
+-- travel tells what was there at a moment.
+CREATE TABLE history (
+  run INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
+  detail BLOB NOT NULL, changes BLOB NOT NULL, PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+CREATE TABLE messages (
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL, channel TEXT NOT NULL, data BLOB NOT NULL, at INTEGER NOT NULL,
+  created_event INTEGER NOT NULL, ended_event INTEGER
+);
+CREATE INDEX messages_pending ON messages (run, channel, id) WHERE ended_event IS NULL;
+CREATE INDEX messages_run ON messages (run, id);
+CREATE TABLE steps (
+  run INTEGER NOT NULL, type TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, input BLOB NOT NULL,
+  attempt INTEGER NOT NULL, first_attempt_at INTEGER, due_at INTEGER, wait BLOB, met BLOB, local BLOB, error TEXT,
+  recovery_error TEXT, created_event INTEGER NOT NULL, ended_event INTEGER, PRIMARY KEY (run, type, number)
+) WITHOUT ROWID;
+CREATE INDEX steps_due ON steps (due_at) WHERE due_at IS NOT NULL AND ended_event IS NULL;
+CREATE INDEX steps_open ON steps (run) WHERE ended_event IS NULL;

@@ -1,0 +1,457 @@
+"""Commands on Flows, and their results.
+
+Inputs, outputs, messages and attribute values are JSON values (`Any`), read by the types that the Flow declares.
+In process they may also be instances of those types.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from dex.wcl.commands.base import Command, check_limit, check_wait_ms, snake_case
+from dex.wcl.errors import InvalidCommand
+from dex.wcl.names import check_text
+
+MAX_FLOW_ID_BYTES = 512
+MAX_FLOW_PAGE = 1000
+
+Status: TypeAlias = Literal["running", "completed", "failed", "canceled", "terminated"]
+TimeoutPolicy: TypeAlias = Literal["fail", "cancel", "handler"]
+IdReuse: TypeAlias = Literal[
+    "default", "allow_if_previous_failed", "allow_if_not_running", "allow_terminate_if_running", "disallow"
+]
+StopKind: TypeAlias = Literal["cancel", "fail", "terminate"]
+
+
+def check_flow_id(flow_id: str) -> None:
+    """Refuse a Flow ID that is blank, too long or has a control character.
+
+    Raises:
+        InvalidCommand: with fact `flow_id`.
+    """
+    if not flow_id.strip():
+        raise InvalidCommand("a Flow ID cannot be blank", "choose an id such as order-c1-o7", flow_id=flow_id)
+    check_text(flow_id, "Flow ID")
+    if len(flow_id.encode()) > MAX_FLOW_ID_BYTES:
+        raise InvalidCommand(
+            f"the Flow ID has {len(flow_id.encode())} bytes, and {MAX_FLOW_ID_BYTES} is the limit",
+            "choose a shorter one",
+        )
+
+
+class Encoded(msgspec.Struct, frozen=True):
+    """A value that the SDK has already put into its stored form, by the type that the Flow declares."""
+
+    data: bytes
+
+
+class FlowStarted(msgspec.Struct, kw_only=True):
+    """The result of a start; `started` is false where a repeated request or `ignore_already_started` met a run."""
+
+    flow_id: str
+    run_id: str
+    started: bool
+
+
+class RpcAnswer(msgspec.Struct, kw_only=True):
+    """What an RPC gave, and the run it ran in."""
+
+    output: Any
+    run_id: str
+
+
+class AttributeValues(msgspec.Struct):
+    """Values by name; an instance of an AttributeMap is named `Map/instance`. Unset ones are left out."""
+
+    attributes: dict[str, Any]
+
+
+class Accepted(msgspec.Struct, kw_only=True):
+    """The result of a write to a Flow: the journal position it has."""
+
+    seq: int
+    run_id: str
+
+
+class Published(Accepted, kw_only=True):
+    """The result of a publish: the ids of the messages, in order."""
+
+    message_ids: list[str]
+
+
+class Message(msgspec.Struct):
+    """A pending message of a Channel."""
+
+    id: str
+    value: Any
+    published_at: str
+
+
+class Messages(msgspec.Struct):
+    """The pending messages of a Channel, the oldest first."""
+
+    messages: list[Message]
+
+
+class FlowResult(msgspec.Struct, kw_only=True):
+    """How a run ended: `output` of a completed one, `error` of one that failed or was stopped."""
+
+    flow_id: str
+    run_id: str
+    status: Status
+    output: Any = None
+    error: str | None = None
+
+
+class AttributeReached(msgspec.Struct, kw_only=True):
+    """The attribute has the awaited value."""
+
+    name: str
+    value: Any
+
+
+class StepResult(msgspec.Struct, kw_only=True):
+    """How a step execution ended."""
+
+    step_execution_id: str
+    status: Literal["completed", "failed"]
+    error: str | None = None
+
+
+class FlowSummary(msgspec.Struct, kw_only=True):
+    """One run in a search. Times are ISO 8601 in UTC; `closing` marks a run whose close waits."""
+
+    flow_id: str
+    run_id: str
+    type: str
+    status: Status
+    closing: bool
+    started_at: str
+    closed_at: str | None
+
+
+class FlowDescription(FlowSummary, kw_only=True):
+    """All about one run."""
+
+    attribute_stores: list[str]
+    timeout_at: str | None
+    timeout_policy: TimeoutPolicy
+    input: Any
+    output: Any
+    error: str | None
+    steps: int
+    pending_steps: int
+    history_events: int
+    attributes: int
+    previous_run_id: str | None
+
+
+class FlowPage(msgspec.Struct):
+    """A part of a search; the last has no `next_page_token`."""
+
+    flows: list[FlowSummary]
+    next_page_token: str | None
+
+
+class StepState(msgspec.Struct, kw_only=True):
+    """A step execution that is not over: waiting for its conditions, or ready to execute at `due_at`."""
+
+    step_execution_id: str
+    type: str
+    status: Literal["waiting", "ready"]
+    attempt: int
+    due_at: str | None
+    last_error: str | None
+
+
+class FlowState(msgspec.Struct, kw_only=True):
+    """What a run holds now: steps that are not over, and pending messages by Channel."""
+
+    flow_id: str
+    run_id: str
+    status: Status
+    closing: bool
+    steps: list[StepState]
+    channels: dict[str, int]
+
+
+class HistoryEvent(msgspec.Struct, kw_only=True):
+    """One commit of a run. `number` counts from 1; `attributes` are the names it wrote."""
+
+    number: int
+    kind: str
+    at: str
+    seq: int
+    attributes: list[str]
+    detail: dict[str, Any]
+
+
+class HistoryPage(msgspec.Struct):
+    """Events in order; `next` is the number to go on after, absent where no more are there."""
+
+    events: list[HistoryEvent]
+    next: int | None
+
+
+class FlowTypeSummary(msgspec.Struct):
+    """A Flow definition that is loaded."""
+
+    type: str
+    steps: list[str]
+    rpcs: list[str]
+    attributes: list[str]
+
+
+class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Backoff of a run's steps that have none of their own; durations in ms, 0 attempts or duration is no limit."""
+
+    initial_interval_ms: int = 1000
+    backoff_coefficient: float = 2.0
+    maximum_interval_ms: int = 100_000
+    maximum_attempts: int = 0
+    total_duration_ms: int = 0
+
+
+class StartFlow(Command[FlowStarted], frozen=True):
+    """Start a run (spec: FL-01, FL-02). Durations are milliseconds; 0 is none."""
+
+    type: str
+    flow_id: str
+    input: Any = None
+    attributes: dict[str, Any] = msgspec.field(default_factory=dict)
+    attribute_stores: list[str] = msgspec.field(default_factory=list)
+    timeout_ms: int = 0
+    timeout_policy: TimeoutPolicy = "fail"
+    start_delay_ms: int = 0
+    id_reuse: IdReuse = "default"
+    ignore_already_started: bool = False
+    request_id: str | None = None
+    retry_policy: RetrySettings | None = None
+
+    def __post_init__(self) -> None:
+        check_flow_id(self.flow_id)
+        if self.timeout_ms < 0 or self.start_delay_ms < 0:
+            raise InvalidCommand("a duration cannot be negative", "use 0 for none")
+
+
+class InvokeRpc(Command[RpcAnswer], frozen=True):
+    """Call an RPC of a running Flow (spec: FL-05 … FL-07).
+
+    `lock`, `load` and `load_channels` name attributes and map instances as `Map/instance`, escaped; they are united
+    with what the RPC declares.
+    """
+
+    flow_id: str
+    rpc: str
+    input: Any = None
+    lock: list[str] = msgspec.field(default_factory=list)
+    load: list[str] = msgspec.field(default_factory=list)
+    load_channels: list[str] = msgspec.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_flow_id(self.flow_id)
+
+
+class GetAttributes(Command[AttributeValues], frozen=True):
+    """Read attributes by name, or all that are set (spec: FL-10)."""
+
+    flow_id: str
+    names: list[str] = msgspec.field(default_factory=list)
+    run_id: str | None = None
+
+
+class SetAttributes(Command[Accepted], frozen=True):
+    """Write attributes in one commit; null deletes (spec: FL-03, FL-10, FL-16)."""
+
+    flow_id: str
+    attributes: dict[str, Any]
+    run_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.attributes:
+            raise InvalidCommand("no attribute to set", "name at least one")
+
+
+class PublishMessages(Command[Published], frozen=True):
+    """Publish messages to a Channel in one commit (spec: FL-09)."""
+
+    flow_id: str
+    channel: str
+    messages: list[Any]
+
+    def __post_init__(self) -> None:
+        check_limit(len(self.messages), MAX_FLOW_PAGE)
+
+
+class ListMessages(Command[Messages], frozen=True):
+    """List the pending messages of a Channel (spec: FL-09)."""
+
+    flow_id: str
+    channel: str
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit, MAX_FLOW_PAGE)
+
+
+class DeleteMessages(Command[Accepted], frozen=True):
+    """Delete pending messages of a Channel, all of them or none (spec: FL-09)."""
+
+    flow_id: str
+    channel: str
+    message_ids: list[str]
+
+
+class WaitForFlow(Command[FlowResult], frozen=True):
+    """Wait until a run is closed (spec: FL-10)."""
+
+    flow_id: str
+    run_id: str | None = None
+    wait_ms: int = 60_000
+
+    def __post_init__(self) -> None:
+        check_wait_ms(self.wait_ms)
+
+
+class WaitForStep(Command[StepResult], frozen=True):
+    """Wait until a step, by type or execution id, is over (spec: FL-10)."""
+
+    flow_id: str
+    step: str
+    wait_ms: int = 60_000
+
+    def __post_init__(self) -> None:
+        check_wait_ms(self.wait_ms)
+
+
+class WaitForAttribute(Command[AttributeReached], frozen=True):
+    """Wait until an attribute has a value (spec: FL-10)."""
+
+    flow_id: str
+    name: str
+    value: Any
+    wait_ms: int = 60_000
+
+    def __post_init__(self) -> None:
+        check_wait_ms(self.wait_ms)
+
+
+class DescribeFlow(Command[FlowDescription], frozen=True):
+    """Tell all about a run (spec: FL-12)."""
+
+    flow_id: str
+    run_id: str | None = None
+
+
+class GetFlowState(Command[FlowState], frozen=True):
+    """Tell what a run holds now (spec: FL-12)."""
+
+    flow_id: str
+    run_id: str | None = None
+
+
+class PageHistory(Command[HistoryPage], frozen=True):
+    """Read events after a number; an empty page may wait for one (spec: FL-12)."""
+
+    flow_id: str
+    run_id: str | None = None
+    after: int = 0
+    limit: int = 100
+    wait_ms: int = 0
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit, MAX_FLOW_PAGE)
+        check_wait_ms(self.wait_ms)
+
+
+class SearchFlows(Command[FlowPage], frozen=True):
+    """Find runs, the newest first, by type, status and attribute values (spec: FL-12)."""
+
+    type: str | None = None
+    status: Status | None = None
+    attributes: dict[str, Any] = msgspec.field(default_factory=dict)
+    limit: int = 100
+    page_token: str | None = None
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit, MAX_FLOW_PAGE)
+
+
+class StopFlow(Command[Accepted], frozen=True):
+    """Close a run at once (spec: FL-11, FL-16)."""
+
+    flow_id: str
+    run_id: str | None = None
+    kind: StopKind = "cancel"
+    reason: str = ""
+
+
+class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag=snake_case):
+    """Where time travel goes, told by `kind`."""
+
+
+class Beginning(_Target, frozen=True):
+    """The start of the run."""
+
+
+class Event(_Target, frozen=True):
+    """Right after a history event."""
+
+    number: int
+
+
+class Time(_Target, frozen=True):
+    """The last event at or before a time in ms since the epoch."""
+
+    at_ms: int
+
+
+class StepType(_Target, frozen=True):
+    """Right before the first execution of a step type."""
+
+    type: str
+
+
+class StepExecution(_Target, frozen=True):
+    """Right before a step execution, by its id."""
+
+    id: str
+
+
+Target: TypeAlias = Beginning | Event | Time | StepType | StepExecution
+
+
+class TimeTravel(Command[FlowStarted], frozen=True):
+    """Close a run and go on from one of its past states in a new one (spec: FL-13)."""
+
+    flow_id: str
+    run_id: str | None
+    to: Target
+    reason: str
+
+
+class PurgeFlow(Command[Accepted], frozen=True):
+    """Delete a closed run with all it holds (spec: FL-16)."""
+
+    flow_id: str
+    run_id: str
+
+
+class SkipTimer(Command[Accepted], frozen=True):
+    """Fire a timer of a waiting step now, by its condition id or position."""
+
+    flow_id: str
+    step_execution_id: str
+    condition_id: str | None = None
+    index: int | None = None
+
+
+class UpdateFlowConfig(Command[Accepted], frozen=True):
+    """Change the stores that a run's attributes are synced to (spec: Y-04)."""
+
+    flow_id: str
+    attribute_stores: list[str]
+
+
+class ShowFlowTypes(Command[list[FlowTypeSummary]], frozen=True):
+    """List the Flow definitions that are loaded (spec: FL-17)."""
