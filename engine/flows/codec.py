@@ -106,7 +106,9 @@ def check_type(declared_type: Any, what: str) -> None:
 
 def type_name(declared_type: Any) -> str:
     """Give a type as people write it: `int`, `Profile`, `list[Profile]`."""
-    return declared_type.__name__ if declared_type.__class__ is type else re.sub(r"[\w.<>]+\.", "", str(declared_type))
+    if isinstance(declared_type, type):
+        return declared_type.__name__
+    return re.sub(r"[\w.<>]+\.", "", str(declared_type))
 
 
 def mapping_error(error: msgspec.ValidationError) -> ValueMappingError:

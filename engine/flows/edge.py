@@ -50,7 +50,8 @@ def from_edge(data: Any, declared_type: Any) -> Any:
     """
     read = _read(_info(declared_type), data, "$")
     try:
-        return msgspec.convert(read, declared_type, str_keys=True)
+        # Naming bytes as built in keeps msgspec from reading any text as base64.
+        return msgspec.convert(read, declared_type, str_keys=True, builtin_types=(bytes,))
     except msgspec.ValidationError as error:
         raise _at_the_edge(mapping_error(error)) from error
 
@@ -188,11 +189,15 @@ def _read_bytes(_: Any, data: Any, path: str) -> Any:
     raise ValueMappingError(f"the value at {path} is not bytes", f"write {expected}", path=path, expected=expected)
 
 
-def _read_any(_: Any, data: Any, path: str) -> Any:
+def _read_any(info: Any, data: Any, path: str) -> Any:
     """Read a value of no declared type: only the form of bytes means more than it says."""
-    if data.__class__ is dict and set(data) == {"bytes"} and data["bytes"].__class__ is str:
-        return _read_bytes(None, data, path)
-    return data
+    if data.__class__ is list:
+        return [_read_any(info, item, f"{path}[{index}]") for index, item in enumerate(data)]
+    if data.__class__ is not dict:
+        return data
+    if set(data) == {"bytes"} and data["bytes"].__class__ is str:
+        return _read_bytes(info, data, path)
+    return {key: _read_any(info, entry, f"{path}.{key}") for key, entry in data.items()}
 
 
 _READERS: list[tuple[Any, Callable[[Any, Any, str], Any]]] = [

@@ -1,6 +1,7 @@
 """Flow: the class that people write."""
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dex.engine.flows.decision import StepDecision
 from dex.engine.flows.schema import PersistenceSchema
@@ -31,9 +32,6 @@ class Flow(Generic[StartInput]):
         """Give all Attributes and Channels that the Flow uses (spec: FL-03)."""
         return PersistenceSchema.of()
 
-    def handle_timeout(self, context: "Context") -> StepDecision:
+    def handle_timeout(self, context: "Context", /) -> StepDecision | Awaitable[StepDecision]:
         """Decide what becomes of a Flow that has run out of time; override it to use FlowTimeoutPolicy.HANDLER."""
         raise NotImplementedError
-
-
-AnyFlow = Flow[Any]

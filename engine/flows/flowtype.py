@@ -100,17 +100,18 @@ def _of_class(cls: type[Flow[Any]]) -> FlowType:
 
 
 def _compile(flow: Flow[Any]) -> FlowType:
-    name = flow.get_flow_type()
-    check_name(name, "Flow type")
     try:
-        return _compiled(flow, name)
+        return _compiled(flow)
     except Refused as error:
+        name = type(flow).__name__
         raise FlowDefinitionError(
             f"Flow {name}: {error.message}", error.remedy, **{**error.facts, "flow_type": name}
         ) from error
 
 
-def _compiled(flow: Flow[Any], name: str) -> FlowType:
+def _compiled(flow: Flow[Any]) -> FlowType:
+    name = flow.get_flow_type()
+    check_name(name, "Flow type")
     schema = flow.get_persistence_schema()
     if not isinstance(schema, PersistenceSchema):
         raise FlowDefinitionError("get_persistence_schema returns no schema", "return PersistenceSchema.of(…)")

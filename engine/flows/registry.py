@@ -4,7 +4,7 @@ from typing import Any
 
 from dex.engine.flows.flow import Flow
 from dex.engine.flows.flowtype import FlowType
-from dex.engine.flows.source import flows_of
+from dex.engine.flows.source import fault, flows_of
 from dex.wcl.errors import DexError, FlowDefinitionError
 from dex.wcl.names import did_you_mean
 
@@ -62,6 +62,8 @@ class Registry:
                 loaded.append(self.register(target))
             except DexError as error:
                 self.problems.append(error)
+            except Exception as error:  # noqa: BLE001  # get_steps and its like may raise anything
+                self.problems.append(fault(error, source))
         return loaded
 
 

@@ -49,7 +49,7 @@ def _file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # a Flow file may raise anything
         del sys.modules[name]
-        raise _fault(error, str(path)) from error
+        raise fault(error, str(path)) from error
     return module
 
 
@@ -62,7 +62,7 @@ def _module(name: str, source: str) -> ModuleType:
             raise FlowDefinitionError(
                 f"there is no module {name}", "name a file, or a module that Python finds from here", name=source
             ) from error
-        raise _fault(error, source) from error
+        raise fault(error, source) from error
 
 
 def _reach(folder: Path) -> None:
@@ -102,7 +102,8 @@ def _is_flow_class(member: Any) -> bool:
     return isinstance(member, type) and issubclass(member, Flow) and member is not Flow
 
 
-def _fault(error: BaseException, source: str) -> FlowDefinitionError:
+def fault(error: BaseException, source: str) -> FlowDefinitionError:
+    """Give the error for what the code of a source has raised, with `file` and `line` of the fault."""
     file, line = _place(error, source)
     problem = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
     return FlowDefinitionError(

@@ -1,5 +1,6 @@
 """Steps: the parts of a Flow that run by themselves, after what they wait for (spec: FL-08)."""
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -56,14 +57,19 @@ class Step(Generic[Input]):
     """One part of a Flow: `Step[Order]` takes an Order.
 
     `execute` runs once what `wait_for` waits for is met; a Step without `wait_for` executes at once. Each method's
-    effects commit together, and a method that raises is tried again by its RetryPolicy.
+    effects commit together, and a method that raises is tried again by its RetryPolicy. Either may be async.
     """
 
-    def wait_for(self, context: "Context", input: Input) -> Wait:  # noqa: A002  # the SDK's name
+    def wait_for(self, context: "Context", input: Input, /) -> Wait | Awaitable[Wait]:  # noqa: A002  # the SDK's name
         """Say what to wait for; override it to wait at all."""
         raise NotImplementedError
 
-    def execute(self, context: "Context", input: Input) -> StepDecision:  # noqa: A002  # the SDK's name
+    def execute(
+        self,
+        context: "Context",
+        input: Input,  # noqa: A002  # the SDK's name
+        /,
+    ) -> StepDecision | Awaitable[StepDecision]:
         """Do the work and decide what comes next."""
         raise NotImplementedError
 

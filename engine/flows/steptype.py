@@ -10,7 +10,7 @@ from dex.engine.flows.codec import check_type, decode, encode_as
 from dex.engine.flows.decision import StepDecision, check_decision, wrong_result
 from dex.engine.flows.schema import PersistenceSchema
 from dex.engine.flows.step import Step, StepOptions
-from dex.engine.flows.wait import Wait
+from dex.engine.flows.wait import ChannelCondition, Wait
 from dex.wcl.errors import FlowDefinitionError
 from dex.wcl.names import check_name, did_you_mean
 
@@ -26,6 +26,7 @@ class StepType:
     waits: bool
     wait_for_access: Access
     execute_access: Access
+    schema: PersistenceSchema
 
     def encode_input(self, value: Any) -> bytes:
         """Give the stored form of an input.
@@ -48,14 +49,18 @@ class StepType:
         return check_decision(result, f"{self.name}.execute")
 
     def check_wait(self, result: Any) -> Wait:
-        """Give what `wait_for` returned, once it is a Wait.
+        """Give what `wait_for` returned, once it is a Wait for Channels that the Flow declares.
 
         Raises:
             InvalidStepResultError: it is something else.
+            FlowDefinitionError: a Channel is not declared.
         """
-        if isinstance(result, Wait):
-            return result
-        raise wrong_result(f"{self.name}.wait_for", result, "return a Wait such as Wait.until(channel.for_one())")
+        if not isinstance(result, Wait):
+            raise wrong_result(f"{self.name}.wait_for", result, "return a Wait such as Wait.until(channel.for_one())")
+        for condition in result.conditions:
+            if isinstance(condition, ChannelCondition):
+                self.schema.channel_of_key(condition.channel)
+        return result
 
 
 def compile_steps(listed: Iterable[Step[Any]], schema: PersistenceSchema) -> dict[str, StepType]:
@@ -95,7 +100,7 @@ def _step(step: Any, schema: PersistenceSchema) -> StepType:
     if input_type is Any:
         input_type = annotation_of(parameters(kind.execute)[1], kind.execute)
     check_type(input_type, f"the input of Step {name}")
-    return StepType(name, step, input_type, options, waits, *_step_access(options, schema))
+    return StepType(name, step, input_type, options, waits, *_step_access(options, schema), schema)
 
 
 def _step_access(options: StepOptions, schema: PersistenceSchema) -> tuple[Access, Access]:
