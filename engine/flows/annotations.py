@@ -1,7 +1,9 @@
-"""Types that the author of a Flow has written: the arguments of generic bases and the annotations of handlers."""
+"""What the author of a Flow has written about its handlers: types, parameters and timeouts."""
 
 import inspect
+import sys
 from collections.abc import Callable
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -24,8 +26,6 @@ def resolved(annotation: Any, owner: Any) -> Any:
     Raises:
         FlowDefinitionError: it names something that is not there.
     """
-    import sys
-
     names = getattr(owner, "__globals__", None) or vars(sys.modules[owner.__module__])
     holder = SimpleNamespace(__annotations__={"it": annotation})
     try:
@@ -46,3 +46,13 @@ def annotation_of(parameter: inspect.Parameter, function: Callable[..., Any]) ->
     """Give the type of a parameter, Any where none is written."""
     written = parameter.annotation
     return Any if written is inspect.Parameter.empty else resolved(written, function)
+
+
+def check_timeout(timeout: Any, what: str) -> None:
+    """Refuse a timeout that is no duration above zero; None is fine.
+
+    Raises:
+        FlowDefinitionError: naming `what` has the timeout.
+    """
+    if timeout is not None and not (isinstance(timeout, timedelta) and timeout > timedelta(0)):
+        raise FlowDefinitionError(f"the timeout of {what} is {timeout!r}", "pass a timedelta above zero")

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
@@ -29,7 +30,7 @@ class _Mapping:
     def __init__(self, declared: Any) -> None:
         self.name = type_name(declared)
         self.decode = _decoder(declared)
-        alternatives = set(get_args(declared)) or {declared}
+        alternatives = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
         self.wants_float = float in alternatives and int not in alternatives
         self.instance_of = declared if _is_record(declared) else None
 

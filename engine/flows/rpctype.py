@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dex.engine.flows.access import Access
+from dex.engine.flows.annotations import check_timeout
 from dex.engine.flows.codec import check_type, encode_as
 from dex.engine.flows.rpc import RPC
 from dex.engine.flows.schema import PersistenceSchema
@@ -56,6 +57,7 @@ def compile_rpcs(cls: type, schema: PersistenceSchema) -> dict[str, RPCType]:
         if definition.name in rpcs:
             raise FlowDefinitionError(f"two RPCs are named {definition.name}", "rename one", name=definition.name)
         check_name(definition.name, "RPC name")
+        check_timeout(definition.options.timeout, f"RPC {definition.name}")
         check_type(definition.input_type, f"the input of RPC {definition.name}")
         check_type(definition.output_type, f"the output of RPC {definition.name}")
         rpcs[definition.name] = RPCType(definition.name, definition, _rpc_access(definition, schema))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dex.engine.flows.access import Access
-from dex.engine.flows.annotations import annotation_of, generic_argument, parameters
+from dex.engine.flows.annotations import annotation_of, check_timeout, generic_argument, parameters
 from dex.engine.flows.codec import check_type, decode, encode_as
 from dex.engine.flows.decision import StepDecision, check_decision, wrong_result
 from dex.engine.flows.schema import PersistenceSchema
@@ -87,6 +87,8 @@ def _step(step: Any, schema: PersistenceSchema) -> StepType:
         raise FlowDefinitionError(f"{step!r} is no Step", "list subclasses of Step")
     kind, name, options = type(step), step.get_step_type(), step.get_step_options()
     check_name(name, "Step type")
+    check_timeout(options.wait_for_method_timeout, f"{name}.wait_for")
+    check_timeout(options.execute_method_timeout, f"{name}.execute")
     if kind.execute is Step.execute:
         raise FlowDefinitionError(f"Step {name} has no execute", "define execute(self, context, input)")
     waits = kind.wait_for is not Step.wait_for

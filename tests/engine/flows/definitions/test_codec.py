@@ -120,6 +120,7 @@ def test_a_whole_number_for_a_double_is_stored_as_a_double() -> None:
     ("value", "declared", "path", "expected"),
     [
         ("1", int, "$", "int"),
+        (1, list[float], "$", "array"),
         (True, int, "$", "int"),
         (1.0, int, "$", "int"),
         (1, str, "$", "str"),

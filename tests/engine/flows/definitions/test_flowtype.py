@@ -1,6 +1,7 @@
 """Flows as the runtime knows them."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from types import new_class
 from typing import Any
 
@@ -130,6 +131,11 @@ class Locking(Work):
         return StepOptions(execute_lock_attributes=("Totals",))
 
 
+class Hasty(Work):
+    def get_step_options(self) -> StepOptions:
+        return StepOptions(execute_method_timeout=timedelta(0))
+
+
 class Idle(Step[int]):
     pass
 
@@ -153,11 +159,12 @@ def needs_rate(self: Any, rate: int) -> None:
     self.rate = rate
 
 
-def lock(*locks: Any) -> Any:
-    def handler(self: Any, context: Context) -> RPCResult[int]:
-        return RPCResult(1)
+def answer(self: Any, context: Context) -> RPCResult[int]:
+    return RPCResult(1)
 
-    return rpc(name="Lock", lock_attributes=locks)(handler)
+
+def lock(*locks: Any) -> Any:
+    return rpc(name="Lock", lock_attributes=locks)(answer)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +172,8 @@ def lock(*locks: Any) -> Any:
     [
         (flow_of(Work, Work), "Flow Broken: two Steps have the type Work"),
         (flow_of(Elsewhere), "Step Elsewhere goes on after a failure with Cleanup; there are Elsewhere"),
+        (flow_of(Hasty), "the timeout of Hasty.execute is datetime.timedelta"),
+        (flow_of(late=rpc(timeout=5)(answer)), "the timeout of RPC answer is 5; pass a timedelta"),  # type: ignore[call-overload]
         (flow_of(Idle), "Step Idle has no execute"),
         (flow_of(Narrow), "Narrow.execute takes 1 arguments besides self"),
         (flow_of(Locking, schema=lambda: PersistenceSchema.of(TOTAL)), r"Totals is not declared; did you mean Total\?"),

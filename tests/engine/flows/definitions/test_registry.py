@@ -57,6 +57,17 @@ def test_the_flows_of_a_file_are_registered(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("FL-17")
+def test_annotations_may_be_text_and_name_the_context_for_type_checking_only(tmp_path: Path) -> None:
+    head = "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+    typed = GOOD.format(name="Notes").replace("read(self, context)", "read(self, context: Context, note: Note)")
+    only_checked = "if TYPE_CHECKING:\n    from dex import Context\n"
+    registry = Registry()
+    registry.load(write(tmp_path / "flows.py", head + only_checked + typed))
+    assert registry.problems == []
+    assert registry.get("Notes").rpc("read").definition.input_type.__name__ == "Note"
+
+
+@pytest.mark.spec("FL-17")
 def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
     write(tmp_path / "neighbour_notes.py", GOOD.format(name="Notes"))
     registry = Registry()

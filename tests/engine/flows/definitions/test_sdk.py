@@ -14,11 +14,11 @@ NAMES = """
     FlowAlreadyStartedError FlowNotFoundError FlowNotActiveOrNotFoundError FlowClosingError RpcLockConflictError
     WorkerInvocationError LongPollTimeoutError RequestTimeoutError ChannelMessageNotFoundError
     AttributeMapNotLoadedError FlowDefinitionError InvalidStepResultError ValueMappingError RPCLockConflict DexError
-""".split()
+"""
 
 
 def test_every_name_is_exported() -> None:
-    assert set(NAMES) - set(dex.__all__) == set()
+    assert set(NAMES.split()) - set(dex.__all__) == set()
 
 
 def test_arguments_stand_in_the_sdks_order() -> None:
