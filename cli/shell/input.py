@@ -61,9 +61,17 @@ def kind_of(text: str) -> Kind:
 def is_whole(text: str) -> bool:
     """Tell whether Enter ends the input; only WCL and JSON go on over lines (spec: P-01)."""
     kind = kind_of(text)
+    if statement_to_edit(text) is not None:
+        return True
     if kind == "wcl":
         return is_complete(text) or not split(text)
     return kind != "json" or _json_is_whole(text)
+
+
+def statement_to_edit(text: str) -> str | None:
+    r"""Give the lines before a last line `\e`, which asks to edit what is typed so far; None if there is none."""
+    head, _, last = text.rstrip().rpartition("\n")
+    return head if last.strip() == r"\e" and kind_of(head) in ("wcl", "json") else None
 
 
 def arguments_of(text: str) -> list[str]:

@@ -22,8 +22,9 @@ from dex.cli.deadline import Expired
 from dex.cli.exits import DONE, conclude
 from dex.cli.session import Host, Session
 from dex.cli.shell.completer import ShellCompleter
+from dex.cli.shell.editor import edit
 from dex.cli.shell.history import open_history
-from dex.cli.shell.input import arguments_of, is_whole, kind_of
+from dex.cli.shell.input import arguments_of, is_whole, kind_of, statement_to_edit
 from dex.cli.shell.lexer import ShellLexer
 from dex.cli.shell.meta import run_meta
 from dex.cli.shell.names import LiveNames, target_exists
@@ -74,8 +75,11 @@ class Shell:
     def execute(self, text: str) -> None:
         """Carry out one input; an error is written and nothing else comes of it."""
         kind = kind_of(text)
+        unfinished = statement_to_edit(text)
         try:
-            if kind == "meta":
+            if unfinished is not None:
+                self.draft = edit(unfinished)
+            elif kind == "meta":
                 run_meta(self, text)
             elif kind != "blank":
                 self.last = text.strip()

@@ -119,7 +119,7 @@ COMMANDS: dict[str, Meta] = {
     r"\d": Meta("[STORE]", "list the stores, or describe one", _stores),
     r"\df": Meta("[FEED]", "list the feeds, or describe one", _feeds),
     r"\i": Meta("FILE", "run a script of WCL, as `batch` does", _include),
-    r"\e": Meta("[FILE]", "edit the last statement, or a file, then run it with Enter", _edit),
+    r"\e": Meta("[FILE]", "edit the last or half-typed statement or a file; Enter runs it", _edit),
     r"\o": Meta("[FILE]", "send results to a file, or back to the screen", _output),
     r"\format": Meta("[FORMAT]", f"show results as one of {', '.join(FORMATS)}", _format),
     r"\timing": Meta("", "say after each command how long it took, or stop that", _timing),

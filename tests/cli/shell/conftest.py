@@ -8,7 +8,7 @@ import pytest
 
 from dex.engine.local import LocalEngine
 from dex.wcl.parser import parse
-from tests.cli.shell.terminal import CTRL_D, Terminal
+from tests.cli.shell.terminal import CTRL_D, DEX, Terminal
 from tests.directories import fast_directory
 
 Open = Callable[..., Terminal]
@@ -47,10 +47,12 @@ def open_shell(environ: dict[str, str]) -> Iterator[Open]:
     """Open shells on terminals; variables are added to the environment, and None takes one away."""
     opened: list[Terminal] = []
 
-    def start(*arguments: str, rows: int = 40, answers: bool = True, **variables: str | None) -> Terminal:
+    def start(
+        *arguments: str, rows: int = 40, answers: bool = True, program: str = DEX, **variables: str | None
+    ) -> Terminal:
         merged = {**environ, **variables}
         present = {name: value for name, value in merged.items() if value is not None}
-        opened.append(Terminal(list(arguments), present, rows=rows, answers=answers))
+        opened.append(Terminal(list(arguments), present, rows=rows, answers=answers, program=program))
         return opened[-1]
 
     yield start

@@ -46,6 +46,8 @@ def offered(text: str) -> list[str]:
         ("store i", ["store iterate", "store import"]),
         ("dex store i", ["dex store iterate", "dex store import"]),
         ("store put a.b k --na", ["store put a.b k --named"]),
+        ("store put a.b k --named dep", ["store put a.b k --named department="]),
+        ("store get-by a.b p", ["store get-by a.b passport"]),
         ("store list -o nd", ["store list -o ndjson"]),
         ("ex", ["exit"]),
         ("help sto", ["help store"]),

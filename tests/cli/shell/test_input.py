@@ -54,6 +54,7 @@ def test_the_kind_is_told_by_how_the_input_begins(text: str, kind: str) -> None:
         ("SHOW /* ; */", False),
         ("SHOW -- done;", False),
         ('DROP STATESTORE "a;', False),
+        ("DROP STATESTORE\n\\e", True),
         ("-- only a comment", True),
         ("/* not closed", False),
         (";", True),

@@ -14,7 +14,7 @@ import pytest
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import PutRow
 from tests.cli.shell.conftest import DEFINE, Open, leave
-from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP, Terminal
+from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP
 
 MANY = 100_000
 
@@ -190,13 +190,19 @@ def test_results_in_a_file_are_as_on_the_screen_without_colours(open_shell: Open
 
 @pytest.mark.spec("P-01")
 def test_the_editor_s_text_is_in_the_prompt_for_running(open_shell: Open, home: Path) -> None:
-    r"""`\e` edits the last statement; with a file it edits the file."""
+    r"""`\e` edits the last statement, or the one that is half-typed; with a file it edits the file."""
     editor = script(home / "editor", 'sed -i s/STATESTORES/FEEDS/ "$1"')
     shell = open_shell(EDITOR=f"{editor}")
     shell.run("SHOW STATESTORES;")
     shell.send(r"\e" + ENTER)
     shell.until("dex> SHOW FEEDS;")
     shell.submit(ENTER)
+    shell.ready()
+    shell.send("SHOW" + ENTER)
+    shell.continued()
+    shell.send("STATESTORES" + ENTER + r"\e" + ENTER)
+    shell.until("dex> SHOW\n  -> FEEDS")
+    shell.submit(CTRL_C)
     shell.ready()
     (home / "a.wcl").write_text("SHOW\nSTATESTORES;\n")
     shell.send(rf"\e {home}/a.wcl" + ENTER)
@@ -358,19 +364,19 @@ def test_from_a_pipe_it_is_a_batch(environ: dict[str, str], arguments: list[str]
 
 
 @pytest.mark.spec("P-01", "X-02")
-def test_results_may_go_to_a_file_from_the_start(environ: dict[str, str], home: Path) -> None:
+def test_results_may_go_to_a_file_from_the_start(open_shell: Open, home: Path) -> None:
     """With standard output elsewhere the person types all the same, and the file has nothing but results."""
     command = f"{shlex.quote(DEX)} > {shlex.quote(str(home / 'out.json'))}"
-    shell = Terminal(["-c", command], environ, program="/bin/sh")
+    shell = open_shell("-c", command, program="/bin/sh")
     shell.run("SHOW FEEDS;")
     leave(shell)
     assert json.loads((home / "out.json").read_text()) == {"command": "show_feeds", "status": "ok", "result": []}
 
 
 @pytest.mark.spec("P-01")
-def test_the_shell_can_be_stopped_and_gone_on_with(environ: dict[str, str]) -> None:
+def test_the_shell_can_be_stopped_and_gone_on_with(open_shell: Open) -> None:
     """Ctrl-Z stops it, and the terminal is as it was meanwhile."""
-    jobs = Terminal(["--norc", "--noprofile", "-i"], {**environ, "PS1": "$ "}, program="/bin/bash")
+    jobs = open_shell("--norc", "--noprofile", "-i", program="/bin/bash", PS1="$ ")
     jobs.until("$")
     jobs.send(f"{DEX}\n")
     jobs.until("no position")
@@ -378,7 +384,8 @@ def test_the_shell_can_be_stopped_and_gone_on_with(environ: dict[str, str]) -> N
     jobs.until("Stopped")
     jobs.send("fg\n")
     jobs.until(lambda: "dex>" in jobs.text.partition("Stopped")[2])
-    jobs.send("\x04")
+    jobs.send(CTRL_D)
+    jobs.until(lambda: jobs.text.splitlines()[-1] == "$")
     jobs.send("echo code $?\n")
     jobs.until("code 0")
 
