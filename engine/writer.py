@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,14 @@ _HEAD = (
 class _Job:
     """Work for one commit, and the caller who waits for it."""
 
-    __slots__ = ("error", "gate", "results", "work")
+    __slots__ = ("error", "followers", "gate", "results", "work")
 
     def __init__(self, work: Sequence[Command[Any]] | Pass) -> None:
         self.work = work
         self.results: list[Any] | None = None
         self.error: BaseException | None = None
         self.gate = threading.Lock()
+        self.followers: deque[_Job] = deque()
 
 
 class Writer:
@@ -60,7 +61,9 @@ class Writer:
         self._connection: sqlite3.Connection | None = None
         self._catalog = _UNKNOWN
         self._queue: deque[_Job] = deque()
-        self._changed = threading.Condition(threading.Lock())
+        # The plain lock is entered, never the condition: an interrupt can strike inside the condition's own code.
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
         self._leader: _Job | None = None
         self._closed = False
 
@@ -78,61 +81,77 @@ class Writer:
 
     def close(self) -> None:
         """Let running work end, refuse new work, and close the connection."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.wait_for(lambda: self._leader is None)
+            self._idle.wait_for(lambda: self._leader is None)
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _submit(self, job: _Job) -> list[Any]:
-        with self._changed:
-            if self._closed:
-                raise Unavailable("the engine is closed", "open a new client")
-            lead = self._leader is None
-            if lead:
-                self._leader = job
-            else:
+        try:
+            with self._lock:
+                self._check_open()
+                if self._leader is None:
+                    self._leader = job
+                else:
+                    job.gate.acquire()
+                    self._queue.append(job)
+            if self._leader is not job:
                 job.gate.acquire()
-                self._queue.append(job)
-        if not lead:
-            self._wait(job)
-        if job.results is None and job.error is None:
-            self._lead(job)
+            if job.results is None and job.error is None:
+                self._lead(job)
+        except BaseException:
+            self._leave(job)
+            raise
         if job.error is not None:
             raise job.error
         return job.results or []
 
-    def _wait(self, job: _Job) -> None:
-        """Wait until a leader has done the job or hands over the lead; on Ctrl-C leave the line in good order."""
-        try:
-            job.gate.acquire()
-        except BaseException:
-            with self._changed:
-                if job in self._queue:
-                    self._queue.remove(job)
-                elif self._leader is job:
-                    self._hand_over()
-            raise
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unavailable("the engine is closed", "open a new client")
 
     def _lead(self, job: _Job) -> None:
         """Commit this job with those that queued up, then pass the lead on."""
-        with self._changed:
-            jobs = [job, *(self._queue.popleft() for _ in range(min(len(self._queue), _MAX_SHARED)))]
-        try:
-            self._commit(jobs)
-        finally:
-            with self._changed:
-                self._hand_over()
-            for done in jobs[1:]:
-                done.gate.release()
+        with self._lock:
+            job.followers.extend(islice(self._queue, _MAX_SHARED))
+            for _ in job.followers:
+                self._queue.popleft()
+        self._commit([job, *job.followers])
+        self._leave(job)
 
-    def _hand_over(self) -> None:
-        self._leader = self._queue.popleft() if self._queue else None
-        if self._leader is not None:
-            self._leader.gate.release()
-        else:
-            self._changed.notify_all()
+    def _leave(self, job: _Job) -> None:
+        """Pass on whatever a job held: the file, its followers, the lead, its place in the line.
+
+        An interrupt can strike in here as well; then this is done again from the start, and ends in the same order.
+        """
+        with self._lock:
+            if self._leader is job:
+                self._abandon()
+                self._release(job.followers)
+                self._leader = self._queue[0] if self._queue else None
+            elif job in self._queue:
+                self._queue.remove(job)
+            if self._leader is None:
+                self._idle.notify_all()
+                return
+            if self._queue and self._queue[0] is self._leader:
+                self._queue.popleft()
+            if self._leader.gate.locked():
+                self._leader.gate.release()
+
+    def _release(self, followers: deque[_Job]) -> None:
+        """Let followers go on, each with its results or an error."""
+        while followers:
+            follower = followers[0]
+            if self._queue and self._queue[0] is follower:
+                self._queue.popleft()
+            if follower.results is None and follower.error is None:
+                follower.error = Unavailable("the commit was interrupted; nothing was changed", "try again")
+            if follower.gate.locked():
+                follower.gate.release()
+            followers.popleft()
 
     def _commit(self, jobs: list[_Job]) -> None:
         """Run jobs in one transaction; where one has a fault, each runs alone, so that it fails nobody else."""
@@ -151,10 +170,6 @@ class Writer:
                 return
             for job in jobs:
                 self._commit([job])
-        except BaseException:
-            for job in jobs[1:]:
-                job.error = Unavailable("the commit was interrupted; nothing was changed", "try again")
-            raise
         else:
             if before != self._catalog.version or seqs[0] // _WAKE_EVERY != seqs[1] // _WAKE_EVERY:
                 self._on_change()
@@ -163,6 +178,8 @@ class Writer:
         try:
             if self._connection is None:
                 self._connection = open_database(self._path, self._timeout)
+                # SQLite's own wait would come on top of ours, and Ctrl-C cannot end it.
+                self._connection.execute("PRAGMA busy_timeout=0")
             begin_immediate(self._connection, self._timeout, self._path)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
@@ -172,15 +189,24 @@ class Writer:
         """Apply and commit; give the journal's last position before and after."""
         try:
             results, seqs = self._apply(connection, jobs)
+            for job, result in zip(jobs, results, strict=True):
+                job.results = result
             connection.execute("COMMIT")
-        except BaseException:
-            self._catalog = _UNKNOWN
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+        except BaseException as error:
+            # An interrupt strikes when COMMIT returns, and what is committed must not be called undone.
+            if connection.in_transaction or isinstance(error, Exception):
+                self._catalog = _UNKNOWN
+                for job in jobs:
+                    job.results = None
+                self._abandon()
             raise
-        for job, result in zip(jobs, results, strict=True):
-            job.results = result
         return seqs
+
+    def _abandon(self) -> None:
+        """Undo what an error or interrupt left open."""
+        if self._connection is not None and self._connection.in_transaction:
+            self._catalog = _UNKNOWN
+            self._connection.execute("ROLLBACK")
 
     def _apply(self, connection: sqlite3.Connection, jobs: list[_Job]) -> tuple[list[list[Any]], tuple[int, int]]:
         """Apply every job inside the open transaction and write the journal."""

@@ -1,0 +1,229 @@
+"""The writer: who leads, what followers get, and that an interrupt at any line leaves the line of callers in order."""
+
+import linecache
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from dex.engine.local import LocalEngine
+from dex.wcl.commands import DefineStateStore, PutRow, RowWritten
+from dex.wcl.errors import Unavailable
+from tests.engine.fakes import FakeClock
+
+_PATIENCE = 20.0
+
+
+class GateClock(FakeClock):
+    """A clock that holds whoever asks for the time, which the writer does inside its transaction."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked = threading.Event()
+
+    def now_ms(self) -> int:
+        self.asked.set()
+        assert self.gate.wait(_PATIENCE)
+        return super().now_ms()
+
+    def close_gate(self) -> None:
+        self.asked.clear()
+        self.gate.clear()
+
+
+class Caller(threading.Thread):
+    """Does one thing in a thread of its own and keeps what came of it; `interrupt_at` counts lines of the writer."""
+
+    def __init__(self, call: Callable[[], Any], interrupt_at: int = 0) -> None:
+        super().__init__(daemon=True)
+        self._call = call
+        self._lines = interrupt_at
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        if self._lines:
+            sys.settrace(self._trace)
+        try:
+            self.result = self._call()
+        except BaseException as error:  # noqa: BLE001  # kept for the test to look at
+            self.error = error
+        finally:
+            sys.settrace(None)
+
+    def _trace(self, frame: Any, event: str, _argument: Any) -> Any:
+        if not frame.f_code.co_filename.endswith("/engine/writer.py"):
+            return None
+        # Python does not look for signals between a block under `with` and its end, where it counts the `with` again.
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        if event == "line" and not line.startswith("with "):
+            self._lines -= 1
+            if self._lines == 0:
+                raise KeyboardInterrupt
+        return self._trace
+
+    @property
+    def interrupted(self) -> bool:
+        return isinstance(self.error, KeyboardInterrupt)
+
+    def end(self) -> "Caller":
+        self.join(_PATIENCE)
+        assert not self.is_alive(), "the caller hangs"
+        return self
+
+
+@pytest.fixture
+def clock() -> Iterator[GateClock]:
+    clock = GateClock()
+    yield clock
+    clock.gate.set()
+
+
+@pytest.fixture
+def engine(still: LocalEngine) -> LocalEngine:
+    still.execute(DefineStateStore(name="s"))
+    return still
+
+
+def _put(engine: LocalEngine, key: str) -> Callable[[], RowWritten]:
+    return lambda: engine.execute(PutRow(store="s", key=key.encode()))
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(int(_PATIENCE / 0.0005)):
+        if condition():
+            return
+        pause.wait(0.0005)
+    raise AssertionError("it never came true")
+
+
+def _queued(engine: LocalEngine, count: int) -> Callable[[], bool]:
+    return lambda: len(engine._writer._queue) == count
+
+
+def _rows(engine: LocalEngine) -> dict[str, int]:
+    """Give the keys with the positions they were written at, and see that row and journal say the same."""
+    with closing(sqlite3.connect(engine.path, timeout=0, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")  # nobody has kept the lock
+        rows = connection.execute("SELECT key, id FROM rows_1_0").fetchall()
+        journaled = [seq for (seq,) in connection.execute("SELECT seq FROM journal ORDER BY seq")]
+    assert sorted(seq for _, seq in rows) == journaled[1:]
+    return {key.decode(): seq for key, seq in rows}
+
+
+@pytest.mark.spec("S-17")
+def test_callers_that_wait_share_the_next_commit_in_the_order_they_came(engine, clock):
+    clock.close_gate()
+    leader = Caller(_put(engine, "leader"))
+    assert clock.asked.wait(_PATIENCE)
+    waiting = []
+    for number in range(5):
+        waiting.append(Caller(_put(engine, f"waiting{number}")))
+        _until(_queued(engine, number + 1))
+    commits: list[str] = []
+    engine._writer._connection.set_trace_callback(lambda sql: commits.append(sql) if sql == "COMMIT" else None)
+    clock.gate.set()
+    first = leader.end().result.seq
+    assert [caller.end().result.seq for caller in waiting] == [first + 1 + number for number in range(5)]
+    assert len(commits) == 2
+
+
+@pytest.mark.spec("S-05", "S-17")
+def test_a_job_with_a_fault_fails_alone_and_the_others_of_its_commit_are_done(engine, clock):
+    """A pass of housekeeping is what can fail with something else than an error of ours."""
+
+    def faulty(*_arguments: Any) -> bool:
+        raise ZeroDivisionError
+
+    clock.close_gate()
+    callers = [Caller(_put(engine, "leader"))]
+    assert clock.asked.wait(_PATIENCE)
+    for number, call in enumerate([_put(engine, "a"), lambda: engine._writer.run(faulty), _put(engine, "b")]):
+        callers.append(Caller(call))
+        _until(_queued(engine, number + 1))
+    clock.gate.set()
+    errors = [caller.end().error for caller in callers]
+    assert [type(error) for error in errors] == [type(None), type(None), ZeroDivisionError, type(None)]
+    assert set(_rows(engine)) == {"leader", "a", "b"}
+
+
+@pytest.mark.spec("S-17")
+def test_an_interrupt_at_any_line_of_a_lone_call_leaves_neither_lock_nor_half_a_mutation(engine):
+    line, interrupts = 0, 0
+    while True:
+        line += 1
+        caller = Caller(_put(engine, f"lone{line}"), line).end()
+        rows = _rows(engine)
+        if not caller.interrupted:
+            assert caller.result.seq == rows[f"lone{line}"]
+            break
+        interrupts += 1
+        assert Caller(_put(engine, f"after{line}")).end().error is None
+    assert interrupts > 30
+
+
+@pytest.mark.spec("S-17")
+def test_an_interrupt_of_a_leader_at_any_line_tells_each_follower_the_truth(engine, clock):
+    """The interrupted caller waits in line behind one that holds the file, then leads two others, or would have."""
+    line = 0
+    interrupted_while_leading = set()
+    while True:
+        line += 1
+        clock.close_gate()
+        holder = Caller(_put(engine, f"holder{line}"))
+        assert clock.asked.wait(_PATIENCE)
+        leader = Caller(_put(engine, f"leader{line}"), line)
+        _until(lambda: _queued(engine, 1)() or not leader.is_alive())  # noqa: B023  # called at once
+        ahead = len(engine._writer._queue)
+        followers = []
+        for number in (1, 2):
+            followers.append(Caller(_put(engine, f"follower{number}-{line}")))
+            _until(_queued(engine, ahead + number))
+        clock.gate.set()
+        for caller in (holder, leader, *followers):
+            caller.end()
+        rows = _rows(engine)
+        assert holder.error is None
+        for number, follower in enumerate(followers, 1):
+            if follower.error is None:
+                assert rows[f"follower{number}-{line}"] == follower.result.seq
+            else:
+                assert isinstance(follower.error, Unavailable)
+                assert "nothing was changed" in str(follower.error)
+                assert f"follower{number}-{line}" not in rows
+                interrupted_while_leading.add(line)
+        assert Caller(_put(engine, f"after{line}")).end().error is None
+        if not leader.interrupted:
+            break
+    assert len(interrupted_while_leading) > 10
+
+
+@pytest.mark.spec("S-17")
+def test_closing_lets_those_in_line_finish_and_refuses_the_next(engine, clock):
+    clock.close_gate()
+    first = Caller(_put(engine, "first"))
+    assert clock.asked.wait(_PATIENCE)
+    second = Caller(_put(engine, "second"))
+    _until(_queued(engine, 1))
+    closing_ = Caller(engine.close)
+    _until(lambda: engine._writer._closed)
+    late = Caller(_put(engine, "late")).end()
+    clock.gate.set()
+    for caller in (first, second, closing_):
+        assert caller.end().error is None
+    assert isinstance(late.error, Unavailable)
+    assert set(_rows(engine)) == {"first", "second"}
+
+
+@pytest.mark.spec("S-17")
+def test_the_writer_waits_for_other_processes_in_short_steps_that_ctrl_c_can_end(engine):
+    """SQLite's own wait cannot be interrupted, and would come on top of the timeout."""
+    assert engine._writer._connection.execute("PRAGMA busy_timeout").fetchone() == (0,)
