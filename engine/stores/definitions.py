@@ -60,7 +60,9 @@ def drop(apply: Apply, command: DropStateStore) -> Outcome:
         if generation is not None:
             _discard(apply.connection, generation)
     apply.connection.execute(
-        "UPDATE stores SET dropped = 1, next_generation = NULL, updated_at = ? WHERE id = ?", (apply.at, store.id)
+        # The number that a rebuild leaves, done or not, since when it is done is no part of the journal.
+        "UPDATE stores SET dropped = 1, generation = ?, next_generation = NULL, updated_at = ? WHERE id = ?",
+        (store.filling.number, apply.at, store.id),
     )
     return Outcome(Dropped(status="dropped", seq=apply.seq, existed=True), changed_catalog=True)
 

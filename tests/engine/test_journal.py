@@ -9,7 +9,7 @@ from dex.engine import journal
 from dex.engine.housekeeping import Retention
 from dex.engine.replay import apply_entries, replay
 from dex.engine.statestore import StateStore
-from dex.wcl.commands import DefineStateStore, PutRow
+from dex.wcl.commands import DefineFeed, DefineStateStore, DropStateStore, FromFeed, PutRow, RebuildStateStore
 from dex.wcl.errors import Refused
 from tests.engine.fakes import DAY_MS
 from tests.engine.state import state_of
@@ -192,3 +192,18 @@ def test_an_entry_that_does_not_fit_is_refused(open_engine, data_dir):
         with pytest.raises(Refused, match=r"entry 2 .* there is no store 's'"):
             apply_entries(connection, [put])
         connection.execute("ROLLBACK")
+
+
+@pytest.mark.spec("F-07", "S-14")
+@pytest.mark.parametrize("settled", [False, True])
+def test_dropping_a_store_leaves_the_same_whether_or_not_its_rebuild_was_done(still, open_engine, data_dir, settled):
+    still.execute(DefineFeed(name="f"))
+    still.execute_many([DefineStateStore(name="s", source=FromFeed("f")), RebuildStateStore(name="s")])
+    if settled:
+        still.settle()
+    still.execute(DropStateStore(name="s"))
+    still.settle()
+    replay(still.path, data_dir / "copy")
+    copy = open_engine(data_dir / "copy")
+    copy.settle()
+    assert state_of(copy.path) == state_of(still.path)
