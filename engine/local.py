@@ -114,12 +114,18 @@ class LocalEngine:
             while end < len(commands) and type(commands[end]) in MUTATIONS:
                 end += 1
             if end > position:
-                results.extend(self._writer.write(commands[position:end]))
+                results.extend(self._write_many(commands[position:end]))
                 position = end
             else:
                 results.append(self._attempt(commands[position]))
                 position += 1
         return results
+
+    def _write_many(self, mutations: Sequence[Command[Any]]) -> list[Any | DexError]:
+        try:
+            return self._writer.write(mutations)
+        except DexError as error:
+            return [error] * len(mutations)
 
     def settle(self, on_pass: Callable[[], None] | None = None) -> None:
         """Do all housekeeping now; `on_pass` is called between passes, so that a caller can show progress or stop."""

@@ -1,5 +1,8 @@
 """Look-ups: what they find, how fresh they say it is, and what a strict one waits for."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from dex.engine.client import Client
@@ -8,6 +11,7 @@ from dex.engine.statestore import Extractor, StateStore
 from dex.wcl.commands import (
     AppendRecords,
     DefineFeed,
+    DefineStateStore,
     DescribeStateStore,
     FeedRecord,
     Freshness,
@@ -16,7 +20,7 @@ from dex.wcl.commands import (
     PutRow,
     StoreRows,
 )
-from dex.wcl.errors import Conflict, DexError, InvalidCommand, Refused
+from dex.wcl.errors import Conflict, DexError, InvalidCommand, Refused, Unavailable
 
 
 @pytest.fixture
@@ -166,3 +170,18 @@ def test_reads_and_mutations_in_one_call_come_back_in_order_each_with_its_own_fa
 
 def test_nothing_in_nothing_out(engine):
     assert engine.execute_many([]) == []
+
+
+@pytest.mark.spec("S-17")
+def test_a_busy_file_is_the_error_of_each_mutation_and_the_reads_beside_them_are_answered(open_engine):
+    engine = open_engine(timeout=0.02)
+    engine.execute_many([DefineStateStore(name="s"), PutRow(store="s", key=b"k", payload=b"1")])
+    with closing(sqlite3.connect(engine.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        read, put = GetRow(store="s", key=b"k"), PutRow(store="s", key=b"k", payload=b"2")
+        results = engine.execute_many([put, read, put, put])
+    assert [isinstance(result, Unavailable) for result in results] == [True, False, True, True]
+    assert results[1].payload == b"1"
+    assert "other processes held it for 0.02 s" in str(results[0])
+    assert results[0].remedy
+    assert engine.execute(put).replaced
