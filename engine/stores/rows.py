@@ -57,9 +57,9 @@ def put_new(apply: Apply, commands: Sequence[Command[Any]]) -> list[RowWritten] 
         )
     except (DexError, sqlite3.IntegrityError):
         connection.execute("ROLLBACK TO put_new")
-        return None
-    finally:
         connection.execute("RELEASE put_new")
+        return None
+    connection.execute("RELEASE put_new")
     return [
         RowWritten(seq=seq, replaced=False, replayed=False, freshness=current(seq))
         for seq in range(apply.seq, apply.seq + len(commands))
