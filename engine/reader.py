@@ -41,10 +41,12 @@ class Snapshot:
             self.seq = seq or 0
             if version != self._reader.catalog.version:
                 self._reader.refresh()
-        except sqlite3.Error as error:
+            return self  # noqa: TRY300  # an interrupt on the way out must end the transaction as well
+        except BaseException as error:
             self._end()
-            raise translate(error, self._readers.path) from error
-        return self
+            if isinstance(error, sqlite3.Error):
+                raise translate(error, self._readers.path) from error
+            raise
 
     @property
     def catalog(self) -> Catalog:

@@ -1,8 +1,6 @@
 """The writer: who leads, what followers get, and that an interrupt at any line leaves the line of callers in order."""
 
-import linecache
 import sqlite3
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,8 +12,9 @@ from dex.engine.local import LocalEngine
 from dex.wcl.commands import DefineStateStore, PutRow, RowWritten
 from dex.wcl.errors import Unavailable
 from tests.engine.fakes import FakeClock
+from tests.engine.interrupts import PATIENCE, Caller
 
-_PATIENCE = 20.0
+WRITER = "/engine/writer.py"
 
 
 class GateClock(FakeClock):
@@ -29,54 +28,12 @@ class GateClock(FakeClock):
 
     def now_ms(self) -> int:
         self.asked.set()
-        assert self.gate.wait(_PATIENCE)
+        assert self.gate.wait(PATIENCE)
         return super().now_ms()
 
     def close_gate(self) -> None:
         self.asked.clear()
         self.gate.clear()
-
-
-class Caller(threading.Thread):
-    """Does one thing in a thread of its own and keeps what came of it; `interrupt_at` counts lines of the writer."""
-
-    def __init__(self, call: Callable[[], Any], interrupt_at: int = 0) -> None:
-        super().__init__(daemon=True)
-        self._call = call
-        self._lines = interrupt_at
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.start()
-
-    def run(self) -> None:
-        if self._lines:
-            sys.settrace(self._trace)
-        try:
-            self.result = self._call()
-        except BaseException as error:  # noqa: BLE001  # kept for the test to look at
-            self.error = error
-        finally:
-            sys.settrace(None)
-
-    def _trace(self, frame: Any, event: str, _argument: Any) -> Any:
-        if not frame.f_code.co_filename.endswith("/engine/writer.py"):
-            return None
-        # Python does not look for signals between a block under `with` and its end, where it counts the `with` again.
-        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        if event == "line" and not line.startswith("with "):
-            self._lines -= 1
-            if self._lines == 0:
-                raise KeyboardInterrupt
-        return self._trace
-
-    @property
-    def interrupted(self) -> bool:
-        return isinstance(self.error, KeyboardInterrupt)
-
-    def end(self) -> "Caller":
-        self.join(_PATIENCE)
-        assert not self.is_alive(), "the caller hangs"
-        return self
 
 
 @pytest.fixture
@@ -98,7 +55,7 @@ def _put(engine: LocalEngine, key: str) -> Callable[[], RowWritten]:
 
 def _until(condition: Callable[[], bool]) -> None:
     pause = threading.Event()
-    for _ in range(int(_PATIENCE / 0.0005)):
+    for _ in range(int(PATIENCE / 0.0005)):
         if condition():
             return
         pause.wait(0.0005)
@@ -123,7 +80,7 @@ def _rows(engine: LocalEngine) -> dict[str, int]:
 def test_callers_that_wait_share_the_next_commit_in_the_order_they_came(engine, clock):
     clock.close_gate()
     leader = Caller(_put(engine, "leader"))
-    assert clock.asked.wait(_PATIENCE)
+    assert clock.asked.wait(PATIENCE)
     waiting = []
     for number in range(5):
         waiting.append(Caller(_put(engine, f"waiting{number}")))
@@ -145,7 +102,7 @@ def test_a_job_with_a_fault_fails_alone_and_the_others_of_its_commit_are_done(en
 
     clock.close_gate()
     callers = [Caller(_put(engine, "leader"))]
-    assert clock.asked.wait(_PATIENCE)
+    assert clock.asked.wait(PATIENCE)
     for number, call in enumerate([_put(engine, "a"), lambda: engine._writer.run(faulty), _put(engine, "b")]):
         callers.append(Caller(call))
         _until(_queued(engine, number + 1))
@@ -160,7 +117,7 @@ def test_an_interrupt_at_any_line_of_a_lone_call_leaves_neither_lock_nor_half_a_
     line, interrupts = 0, 0
     while True:
         line += 1
-        caller = Caller(_put(engine, f"lone{line}"), line).end()
+        caller = Caller(_put(engine, f"lone{line}"), (WRITER, line)).end()
         rows = _rows(engine)
         if not caller.interrupted:
             assert caller.result.seq == rows[f"lone{line}"]
@@ -179,8 +136,8 @@ def test_an_interrupt_of_a_leader_at_any_line_tells_each_follower_the_truth(engi
         line += 1
         clock.close_gate()
         holder = Caller(_put(engine, f"holder{line}"))
-        assert clock.asked.wait(_PATIENCE)
-        leader = Caller(_put(engine, f"leader{line}"), line)
+        assert clock.asked.wait(PATIENCE)
+        leader = Caller(_put(engine, f"leader{line}"), (WRITER, line))
         _until(lambda: _queued(engine, 1)() or not leader.is_alive())  # noqa: B023  # called at once
         ahead = len(engine._writer._queue)
         followers = []
@@ -210,7 +167,7 @@ def test_an_interrupt_of_a_leader_at_any_line_tells_each_follower_the_truth(engi
 def test_closing_lets_those_in_line_finish_and_refuses_the_next(engine, clock):
     clock.close_gate()
     first = Caller(_put(engine, "first"))
-    assert clock.asked.wait(_PATIENCE)
+    assert clock.asked.wait(PATIENCE)
     second = Caller(_put(engine, "second"))
     _until(_queued(engine, 1))
     closing_ = Caller(engine.close)
