@@ -44,7 +44,7 @@ GLOBAL_OPTIONS = [
     _option("--timeout", type=str, metavar="DURATION", help="Give up after 250ms, 30s, 5m, 1h [DEX_TIMEOUT]."),
     _option("--color", type=str, metavar="MODE", help="auto, always or never [NO_COLOR, FORCE_COLOR]."),
     _flag("-q", "--quiet", help="No notes and no progress."),
-    _option("-v", "--verbose", count=True, default=0, help="Say more; -vv shows tracebacks."),
+    _option("-v", "--verbose", type=int, count=True, default=0, help="Say more; -vv shows tracebacks."),
     _flag("-y", "--yes", help="Agree to what destroys data."),
 ]
 

@@ -13,6 +13,7 @@ from dex.cli.output import Output
 from dex.cli.settings import resolve
 
 if TYPE_CHECKING:
+    from dex.engine.housekeeping import Retention
     from dex.engine.local import LocalEngine
 
 
@@ -36,8 +37,16 @@ class Session:
         if self._opened is None:
             from dex.engine.local import LocalEngine
 
-            self._opened = LocalEngine(self.settings["data-dir"])
+            self._opened = LocalEngine(self.settings["data-dir"], retention=self._retention())
         return self._opened
+
+    def _retention(self) -> "Retention":
+        """Give how much of the journal is kept, where the settings say so."""
+        from dex.engine.housekeeping import Retention
+
+        size, age = self.settings["journal-max-bytes"], self.settings["journal-max-age"]
+        kept = Retention()
+        return Retention(size or kept.max_bytes, kept.max_age_ms if age is None else int(age * 1000))
 
     @cached_property
     def out(self) -> Output:

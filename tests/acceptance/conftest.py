@@ -61,7 +61,7 @@ class Dex:
     def __call__(
         self,
         *args: str | bytes,
-        input: bytes | str = b"",  # noqa: A002 - subprocess's own name
+        input: bytes | str = b"",
         env: dict[str, str] | None = None,
     ) -> Done:
         """Run to the end; no run may show a traceback."""
@@ -78,7 +78,7 @@ class Dex:
         assert "Traceback" not in result.err
         return result
 
-    def ok(self, *args: str | bytes, input: bytes | str = b"") -> Done:  # noqa: A002 - as above
+    def ok(self, *args: str | bytes, input: bytes | str = b"") -> Done:
         """Run what must succeed."""
         result = self(*args, input=input)
         assert result.code == 0, result.err

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -164,3 +165,22 @@ def test_smoke_checks_everything_and_leaves_nothing(dex: Dex) -> None:
 def test_the_version_is_told(dex: Dex) -> None:
     """Alone and beside other options."""
     assert dex.ok("--version").text == dex.ok("-o", "json", "--version").text == "dex 0.1.0\n"
+
+
+@pytest.mark.spec("X-01", "S-01")
+def test_the_configuration_file_bounds_the_journal(dex: Dex) -> None:
+    """With a small `journal-max-bytes` old records go, and the rows stay."""
+    config = dex.home / "config" / "dex" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("journal-max-bytes: 1000\n")
+    dex.ok("store", "define", "s")
+    rows = "".join(f'{{"key":"{number}","payload":"{"x" * 100}"}}\n' for number in range(1000))
+    dex.ok("store", "import", "s", "-", input=rows)
+    dex.ok("feed", "define", "f")
+    dex.ok("store", "define", "over-f", "--from-feed", "f")  # waits until all housekeeping is done
+    file = dex.home / "data" / "dex" / "dex.db"
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
+        (kept,) = connection.execute("SELECT count(*) FROM journal").fetchone()
+    connection.close()
+    assert kept < 500
+    assert dex.ok("store", "describe", "s").json["rows"] == 1000
