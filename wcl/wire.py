@@ -12,6 +12,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from dex.wcl.commands import AnyCommand, Command
+from dex.wcl.edge import to_edge
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.names import did_you_mean
 from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, value_from_json, value_to_json
@@ -25,7 +26,7 @@ def to_json(obj: Any) -> Any:
         return _struct_converter(type(obj))(obj)
     if isinstance(obj, list):
         return [to_json(item) for item in obj]
-    return obj
+    return to_edge(obj)
 
 
 def encode(obj: Any) -> bytes:

@@ -6,7 +6,6 @@ import msgspec
 
 from dex.engine.clock import iso
 from dex.engine.flows import codec
-from dex.engine.flows.edge import to_edge
 from dex.engine.flows.keys import split
 from dex.engine.flows.polling import poll
 from dex.engine.flows.registry import Registry
@@ -34,6 +33,7 @@ from dex.wcl.commands.flows import (
     ShowFlowTypes,
     StepState,
 )
+from dex.wcl.edge import to_edge
 from dex.wcl.errors import DexError, InvalidCommand
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dex import ValueMappingError
-from dex.engine.flows.edge import camel_case, from_edge, to_edge
+from dex.engine.flows.edge import from_edge
+from dex.wcl.edge import camel_case, to_edge
 
 NOON = datetime(2024, 3, 10, 12, tzinfo=UTC)
 
