@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
+    "AsyncClient": "dex.engine.asyncclient",
     "Client": "dex.engine.client",
     "connect": "dex.engine.client",
     "Attribute": "dex.engine.flows.attribute",
@@ -160,6 +161,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AsyncClient",
     "Attribute",
     "AttributeIndex",
     "AttributeLock",
