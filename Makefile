@@ -28,8 +28,9 @@ chaos: $(READY)  ## long campaigns of kill -9 and many processes
 	DEX_CHAOS_ROUNDS=50 $(BIN)/pytest tests/chaos
 
 generate: $(READY)  ## write the checked-in parser table, command tree and completions anew
-	$(BIN)/python -m dex.wcl.generate
+	PYTHONHASHSEED=0 $(BIN)/python -m dex.wcl.generate >table.new && mv table.new wcl/table.py
 	$(BIN)/python -m dex.cli.completion.generate
+	$(BIN)/ruff format -q wcl/table.py cli/completion/tree.py
 
 clean:
 	rm -rf .venv .demo bench-results
@@ -43,4 +44,5 @@ $(READY): pyproject.toml
 		|| { echo "this Python can make no virtual environment: apt install python3-venv" >&2; exit 1; }
 	@if [ -x $(BIN)/pip ]; then $(BIN)/pip install -q --disable-pip-version-check -e '.[test]'; \
 		else $(PYTHON) -m pip --python $(BIN)/python install -q --disable-pip-version-check -e '.[test]'; fi
+	@$(BIN)/python -m compileall -q dex/*.py wcl engine cli samples
 	@touch $@
