@@ -18,7 +18,6 @@ from dex.engine.clock import Clock
 from dex.engine.sqlite.connection import begin_immediate, open_database
 from dex.engine.sqlite.errors import translate
 from dex.engine.stores import rows
-from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, Unavailable
 
 Pass = Callable[[sqlite3.Connection, catalog.Catalog, journal.Head], bool]
@@ -38,7 +37,7 @@ class _Job:
 
     __slots__ = ("error", "followers", "gate", "results", "work")
 
-    def __init__(self, work: Sequence[Command[Any]] | Pass) -> None:
+    def __init__(self, work: Sequence[Any] | Pass) -> None:
         self.work = work
         self.results: list[Any] | None = None
         self.error: BaseException | None = None
@@ -67,8 +66,8 @@ class Writer:
         self._leader: _Job | None = None
         self._closed = False
 
-    def write(self, mutations: Sequence[Command[Any]]) -> list[Any | DexError]:
-        """Commit mutations together and give each one's result or the error that refused it.
+    def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
+        """Commit mutations, as the journal knows them, together; give each one's result or the error that refused it.
 
         Raises:
             Unavailable: the file is busy or full, or the writer is closed; nothing was changed.
@@ -232,7 +231,7 @@ class Writer:
     def _mutate(
         self,
         connection: sqlite3.Connection,
-        mutations: Sequence[Command[Any]],
+        mutations: Sequence[Any],
         head: journal.Head,
         entries: list[journal.Row],
     ) -> list[Any | DexError]:
