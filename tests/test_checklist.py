@@ -6,7 +6,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 BUILT = {"W", "S", "F", "X", "P"}
 
-_ROW = re.compile(r"^- ([A-Z]{1,2}-\d{2})", re.M)
+_ROW = re.compile(r"^- ([A-Z]{1,2}-\d{2})", re.MULTILINE)
 _MARK = re.compile(r"\bspec\(([^)]*)\)")
 _ID = re.compile(r"[A-Z]{1,2}-\d{2}")
 
