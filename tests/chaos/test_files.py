@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -147,8 +148,6 @@ def test_a_database_that_is_a_folder_is_refused(tmp_path):
     for error in _every_door(tmp_path):
         assert "dex.db cannot be opened" in str(error)
 
-
-_STATEMENTS = ["SHOW STATESTORES", "DEFINE STATESTORE t"]
 
 _AS_SOMEBODY = """
 import os, sys
