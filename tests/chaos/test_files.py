@@ -188,11 +188,7 @@ def reachable(data_dir: Path) -> Path:
     ("locked", "statement"),
     [
         ("file", "DEFINE STATESTORE t"),
-        *(
-            (locked, statement)
-            for locked in ("empty folder", "parent", "folder with file")
-            for statement in _STATEMENTS
-        ),
+        *product(("empty folder", "parent", "folder with file"), ("SHOW STATESTORES", "DEFINE STATESTORE t")),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_what_to_check(reachable, statement, locked):
