@@ -2,18 +2,34 @@ r"""The backslash commands: one row each of COMMANDS, which `\?` and completion 
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from dex.cli.settings import FORMATS
 from dex.cli.shell import editor
 from dex.cli.shell.input import WORDS, kind_of, split_words
+from dex.cli.shell.results import Results
 from dex.wcl.errors import InputError
 from dex.wcl.names import did_you_mean
 
-if TYPE_CHECKING:
-    from dex.cli.shell.loop import Shell
-
 MODES = ("vi", "emacs")
+
+
+class Shell(Protocol):
+    """What a backslash command may do to the shell: what the person has set, and what it can run and say."""
+
+    results: Results
+    form: str
+    timing: bool
+    leaving: bool
+    last: str
+    draft: str
+    mode: str
+
+    def run_command(self, arguments: list[str]) -> None:
+        """Run a command line of `dex`."""
+
+    def note(self, text: str) -> None:
+        """Tell the person something that is no result."""
 
 
 class Meta(NamedTuple):
@@ -21,10 +37,10 @@ class Meta(NamedTuple):
 
     argument: str
     help: str
-    run: "Callable[[Shell, str | None], None]"
+    run: Callable[[Shell, str | None], None]
 
 
-def run_meta(shell: "Shell", text: str) -> None:
+def run_meta(shell: Shell, text: str) -> None:
     """Carry out a backslash command, or a plain word that means one.
 
     Raises:
@@ -49,7 +65,7 @@ def help_text() -> str:
     return _HELP.format(commands="\n".join(lines))
 
 
-def _help_on(shell: "Shell", words: list[str]) -> None:
+def _help_on(shell: Shell, words: list[str]) -> None:
     if kind_of(" ".join(words)) == "cli":
         shell.run_command([*words, "--help"])
     elif words[0] in COMMANDS:
@@ -58,31 +74,31 @@ def _help_on(shell: "Shell", words: list[str]) -> None:
         _help(shell, None)
 
 
-def _help(shell: "Shell", _argument: str | None) -> None:
+def _help(shell: Shell, _argument: str | None) -> None:
     with shell.results.screen():
         sys.stdout.write(help_text())
 
 
-def _quit(shell: "Shell", _argument: str | None) -> None:
+def _quit(shell: Shell, _argument: str | None) -> None:
     shell.leaving = True
 
 
-def _timing(shell: "Shell", _argument: str | None) -> None:
+def _timing(shell: Shell, _argument: str | None) -> None:
     shell.timing = not shell.timing
     shell.note(f"timing is {'on' if shell.timing else 'off'}")
 
 
-def _output(shell: "Shell", path: str | None) -> None:
+def _output(shell: Shell, path: str | None) -> None:
     shell.results.send_to(path)
     shell.note("results go to the screen" if path is None else f"results go to {path}")
 
 
-def _format(shell: "Shell", form: str | None) -> None:
+def _format(shell: Shell, form: str | None) -> None:
     shell.form = _chosen(form, FORMATS, "output format", shell.form)
     shell.note(f"the output format is {shell.form}")
 
 
-def _mode(shell: "Shell", mode: str | None) -> None:
+def _mode(shell: Shell, mode: str | None) -> None:
     shell.mode = _chosen(mode, MODES, "editing mode", shell.mode)
     shell.note(f"the editing mode is {shell.mode}")
 
@@ -95,21 +111,21 @@ def _chosen(word: str | None, allowed: tuple[str, ...], what: str, present: str)
     return word
 
 
-def _edit(shell: "Shell", path: str | None) -> None:
+def _edit(shell: Shell, path: str | None) -> None:
     shell.draft = editor.edit(shell.last) if path is None else editor.edit_file(path)
 
 
-def _include(shell: "Shell", path: str | None) -> None:
+def _include(shell: Shell, path: str | None) -> None:
     if path is None:
         raise InputError(r"\i needs a file", r"write \i FILE")
     shell.run_command(["batch", "--", path])
 
 
-def _stores(shell: "Shell", name: str | None) -> None:
+def _stores(shell: Shell, name: str | None) -> None:
     shell.run_command(["store", "list"] if name is None else ["store", "describe", "--", name])
 
 
-def _feeds(shell: "Shell", name: str | None) -> None:
+def _feeds(shell: Shell, name: str | None) -> None:
     shell.run_command(["feed", "list"] if name is None else ["feed", "describe", "--", name])
 
 

@@ -1,13 +1,21 @@
 """What a handler decides: the next Steps, or how the Flow ends (spec: FL-08). Plain data."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
 from dex.wcl.errors import InvalidStepResultError
 
-if TYPE_CHECKING:
-    from dex.engine.flows.step import Step
+
+class NamedStep(Protocol):
+    """A Step, as far as naming it goes."""
+
+    def get_step_type(self) -> str:
+        """Give the Step's type."""
+
+
+StepName: TypeAlias = type[NamedStep] | NamedStep | str
+"""A Step by its class, an instance of it, or its type."""
 
 
 class StepMovement(msgspec.Struct, frozen=True):
@@ -17,7 +25,7 @@ class StepMovement(msgspec.Struct, frozen=True):
     input: Any = None
 
     @classmethod
-    def of(cls, step: "type[Step[Any]] | Step[Any] | str", input: Any = None) -> "StepMovement":  # noqa: A002  # SDK
+    def of(cls, step: StepName, input: Any = None) -> "StepMovement":  # noqa: A002  # SDK
         """Start `step`, given as its class, an instance or its type.
 
         Raises:
@@ -30,7 +38,7 @@ class StepDecision(msgspec.Struct, frozen=True):
     """What becomes of the Flow after a handler: one of the classes below, made by the functions of their names."""
 
     @staticmethod
-    def go_to(step: "type[Step[Any]] | Step[Any] | str", input: Any = None) -> "GoTo":  # noqa: A002  # SDK
+    def go_to(step: StepName, input: Any = None) -> "GoTo":  # noqa: A002  # SDK
         """Go on with one Step."""
         return GoTo((StepMovement.of(step, input),))
 
@@ -133,7 +141,7 @@ force_fail = StepDecision.force_fail
 dead_end = StepDecision.dead_end
 
 
-def step_type_of(step: "type[Step[Any]] | Step[Any] | str") -> str:
+def step_type_of(step: StepName) -> str:
     """Give the type of a Step that is named by its class, an instance or its type.
 
     Raises:
