@@ -24,6 +24,7 @@ run dex batch samples/employees.wcl -o table
 run dex batch samples/employees.wcl -o table
 
 say "2. Rows with typed named keys, unique or grouping"
+run dex wcl "DEFINE STATESTORE demo.people KEYS department, passport UNIQUE"
 run dex store put demo.people user-1 '{"name": "Ann"}' --named passport=P111 --named department=eng
 run dex store put demo.people user-2 '{"name": "Bob"}' --named passport=P222 --named department=eng
 run dex store get-by demo.people department eng -o table
