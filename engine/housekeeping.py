@@ -15,7 +15,11 @@ from dex.wcl.errors import DexError
 
 _PASS_SECONDS = 0.002
 _REST = 2.0
+_YIELDING_REST = 20.0
+_QUIET_MS = 200
 _RETRY_SECONDS = 1.0
+# Closing waits for the pass that is under way, which must not wait long for other processes.
+_PATIENCE_SECONDS = 0.05
 
 
 class Retention(NamedTuple):
@@ -37,6 +41,8 @@ class Housekeeping:
         self._idle.set()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._closing = threading.Event()
+        self._rest = _REST
 
     def wake(self, writer: Writer) -> None:
         """Have the passes run until nothing is left."""
@@ -51,6 +57,7 @@ class Housekeeping:
         """End the thread after the pass it is in, or up to `grace` seconds later where work is left."""
         if self._thread is None:
             return
+        self._closing.set()
         self._idle.wait(grace)
         self._stopping.set()
         self._wanted.set()
@@ -60,24 +67,30 @@ class Housekeeping:
         """Wait, unless the engine is being closed."""
         self._stopping.wait(seconds)
 
-    def one_pass(self, seconds: float = _PASS_SECONDS) -> Pass:
-        """Give a pass of about `seconds` for `Writer.run`."""
+    def one_pass(self, seconds: float = _PASS_SECONDS, *, yielding: bool = False) -> Pass:
+        """Give a pass of about `seconds` for `Writer.run`.
+
+        Where `yielding`, it sweeps as little as it can while there are writers, and has the thread rest for longer:
+        a put that meets a pass waits for its commit, so that both its length and its share of the time count.
+        """
 
         def run(connection: sqlite3.Connection, catalog: Catalog, head: journal.Head) -> bool:
             behind = [(s, s.feed) for s in catalog.stores.values() if s.feed is not None and is_behind(connection, s)]
             more = len(behind) > 1
             if behind:
                 more = catch_up(connection, *behind[0], seconds) or more
-            more = sweep(connection, catalog, seconds) or more
-            more = outcomes.sweep(connection, head.at) or more
             now = self._clock.now_ms()
+            busy = yielding and now - head.at < _QUIET_MS and not self._closing.is_set()
+            self._rest = _YIELDING_REST if busy and catalog.garbage and not behind else _REST
+            more = sweep(connection, catalog, 0 if busy else seconds) or more
+            more = outcomes.sweep(connection, head.at) or more
             return journal.trim(connection, now, self._retention.max_bytes, self._retention.max_age_ms) or more
 
         return run
 
     def _loop(self, writer: Writer) -> None:
         """Run passes while there is work, resting in between so that callers come first."""
-        work = self.one_pass()
+        work = self.one_pass(yielding=True)
         while True:
             self._wanted.wait()
             if self._stopping.is_set():
@@ -87,12 +100,12 @@ class Housekeeping:
             while more and not self._stopping.is_set():
                 began = time.monotonic()
                 try:
-                    more = writer.run(work)
-                    rest = (time.monotonic() - began) * _REST
+                    more = writer.run(work, _PATIENCE_SECONDS)
                 except DexError:
                     # A full disk or a busy file: callers are told, housekeeping only tries again later.
-                    rest = _RETRY_SECONDS
-                if more:
-                    self._stopping.wait(rest)
+                    self._stopping.wait(_RETRY_SECONDS)
+                else:
+                    if more:
+                        self._closing.wait((time.monotonic() - began) * self._rest)
             if not self._wanted.is_set():
                 self._idle.set()

@@ -1,0 +1,43 @@
+"""How much a pass of housekeeping takes on, by who is waiting for the writer."""
+
+import pytest
+
+from dex.engine.local import LocalEngine
+from dex.engine.sweep import _ROWS
+from dex.wcl.commands import ClearStateStore, DefineStateStore, PutRow
+from tests.engine.fakes import FakeClock
+
+_STORED = 200
+
+
+@pytest.fixture
+def cleared(still: LocalEngine) -> LocalEngine:
+    """An engine that has rows to sweep, the last record being this moment's."""
+    still.execute(DefineStateStore(name="s"))
+    still.execute_many([PutRow(store="s", key=b"%d" % i) for i in range(_STORED)])
+    still.execute(ClearStateStore(name="s"))
+    return still
+
+
+@pytest.mark.spec("S-13")
+def test_the_thread_sweeps_a_few_rows_at_a_time_while_there_are_writers(cleared, clock: FakeClock):
+    work = cleared._housekeeping.one_pass(60, yielding=True)
+    assert cleared._writer.run(work)
+    assert _left(cleared) == _STORED - _ROWS
+    clock.advance(1000)
+    assert not cleared._writer.run(work)
+    assert _left(cleared) == 0
+
+
+@pytest.mark.spec("S-13")
+def test_an_engine_that_closes_yields_to_nobody(cleared):
+    cleared._housekeeping._closing.set()
+    assert not cleared._writer.run(cleared._housekeeping.one_pass(60, yielding=True))
+    assert _left(cleared) == 0
+
+
+def _left(engine: LocalEngine) -> int:
+    """Give how many rows are still to be swept."""
+    with engine._readers.snapshot() as snapshot:
+        garbage = [name for (name,) in snapshot.connection.execute("SELECT table_name FROM garbage")]
+        return sum(snapshot.connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in garbage)
