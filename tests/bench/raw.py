@@ -25,7 +25,7 @@ CREATE TABLE outcomes (mutation_id TEXT PRIMARY KEY NOT NULL, digest BLOB NOT NU
 _PRAGMAS = """
 PRAGMA synchronous=FULL;
 PRAGMA wal_autocheckpoint=10000;
-PRAGMA mmap_size=268435456;
+PRAGMA mmap_size=67108864;
 PRAGMA temp_store=MEMORY;
 """
 _JOURNAL = "INSERT INTO journal (at, record) VALUES (?, ?)"
