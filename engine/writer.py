@@ -35,10 +35,11 @@ _HEAD = (
 class _Job:
     """Work for one commit, and the caller who waits for it."""
 
-    __slots__ = ("error", "followers", "gate", "results", "work")
+    __slots__ = ("error", "followers", "gate", "patience", "results", "work")
 
-    def __init__(self, work: Sequence[Any] | Pass) -> None:
+    def __init__(self, work: Sequence[Any] | Pass, patience: float) -> None:
         self.work = work
+        self.patience = patience
         self.results: list[Any] | None = None
         self.error: BaseException | None = None
         self.gate = threading.Lock()
@@ -72,11 +73,14 @@ class Writer:
         Raises:
             Unavailable: the file is busy or full, or the writer is closed; nothing was changed.
         """
-        return self._submit(_Job(mutations))
+        return self._submit(_Job(mutations, self._timeout))
 
-    def run(self, work: Pass) -> bool:
-        """Carry out a pass of housekeeping in a commit of its own or beside mutations."""
-        return bool(self._submit(_Job(work))[0])
+    def run(self, work: Pass, patience: float | None = None) -> bool:
+        """Carry out a pass of housekeeping in a commit of its own or beside mutations.
+
+        `patience` is how many seconds it may wait for other processes, by default as long as a mutation.
+        """
+        return bool(self._submit(_Job(work, self._timeout if patience is None else patience))[0])
 
     def close(self) -> None:
         """Let running work end, refuse new work, and close the connection."""
@@ -155,7 +159,7 @@ class Writer:
     def _commit(self, jobs: list[_Job]) -> None:
         """Run jobs in one transaction; where one has a fault, each runs alone, so that it fails nobody else."""
         try:
-            connection = self._begin()
+            connection = self._begin(max(job.patience for job in jobs))
         except Exception as error:  # noqa: BLE001  # raised where each job came from
             for job in jobs:
                 job.error = error
@@ -173,13 +177,13 @@ class Writer:
             if before != self._catalog.version or seqs[0] // _WAKE_EVERY != seqs[1] // _WAKE_EVERY:
                 self._on_change()
 
-    def _begin(self) -> sqlite3.Connection:
+    def _begin(self, patience: float) -> sqlite3.Connection:
         try:
             if self._connection is None:
                 self._connection = open_database(self._path, self._timeout)
                 # SQLite's own wait would come on top of ours, and Ctrl-C cannot end it.
                 self._connection.execute("PRAGMA busy_timeout=0")
-            begin_immediate(self._connection, self._timeout, self._path)
+            begin_immediate(self._connection, patience, self._path)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
         return self._connection

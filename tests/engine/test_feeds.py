@@ -110,8 +110,8 @@ def test_describe_counts_records_and_bytes(engine, feed, clock):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: AppendRecords(feed="f", records=[]), "limit is 0"),
-        (lambda: AppendRecords(feed="f", records=[FeedRecord(key=b"k")] * 10_001), "limit is 10001"),
+        (lambda: AppendRecords(feed="f", records=[]), "1 to 10000 records, this one has 0; add a record"),
+        (lambda: AppendRecords(feed="f", records=[FeedRecord(key=b"k")] * 10_001), "this one has 10001; split it"),
         (lambda: FeedRecord(key=b""), "cannot be empty"),
         (lambda: FeedRecord(key=b"x" * 4097), "4096"),
         (lambda: FeedRecord(key=b"k", payload=b"x" * (MIB + 1)), "1048576"),

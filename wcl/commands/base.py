@@ -10,6 +10,7 @@ from dex.wcl.errors import InvalidCommand
 Result_co = TypeVar("Result_co", covariant=True)
 
 MAX_MUTATION_ID = 128
+MAX_ITEMS = 10_000
 
 
 def snake_case(name: str) -> str:
@@ -67,6 +68,19 @@ def check_limit(limit: int, largest: int) -> None:
     """
     if not 1 <= limit <= largest:
         raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", "ask for several pages")
+
+
+def check_count(count: int, what: str, item: str) -> None:
+    """Refuse a command that carries no item, or more than one commit should.
+
+    Raises:
+        InvalidCommand: with the limit in the message.
+    """
+    if not 1 <= count <= MAX_ITEMS:
+        raise InvalidCommand(
+            f"{what} has 1 to {MAX_ITEMS} {item}s, this one has {count}",
+            f"add a {item}" if not count else "split it into several",
+        )
 
 
 def check_wait_ms(wait_ms: int) -> None:

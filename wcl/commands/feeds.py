@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_limit, check_mutation_id, check_wait_ms
+from dex.wcl.commands.base import Command, check_count, check_limit, check_mutation_id, check_wait_ms
 from dex.wcl.commands.stores import MAX_PAGE, Dropped
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.names import check_name
@@ -126,7 +126,7 @@ class AppendRecords(Command[RecordsAppended], frozen=True):
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
-        check_limit(len(self.records), MAX_PAGE)
+        check_count(len(self.records), "an append", "record")
         check_mutation_id(self.mutation_id)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_limit, check_wait_ms, snake_case
+from dex.wcl.commands.base import Command, check_count, check_limit, check_wait_ms, snake_case
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.names import check_text
 
@@ -280,7 +280,7 @@ class PublishMessages(Command[Published], frozen=True):
     messages: list[Any]
 
     def __post_init__(self) -> None:
-        check_limit(len(self.messages), MAX_FLOW_PAGE)
+        check_count(len(self.messages), "a publish", "message")
 
 
 class ListMessages(Command[Messages], frozen=True):
