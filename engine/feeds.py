@@ -6,6 +6,7 @@ import msgspec
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.catalog import Feed, feed_summary
+from dex.engine.reader import Snapshot
 from dex.engine.stores import tables
 from dex.engine.stores.materialise import Record, cursor, last_seq, materialise, records_after
 from dex.wcl.commands import (
@@ -16,6 +17,7 @@ from dex.wcl.commands import (
     Dropped,
     FeedDefined,
     FeedPage,
+    PageRecords,
     RecordsAppended,
 )
 from dex.wcl.errors import Refused
@@ -92,16 +94,21 @@ def append(apply: Apply, command: AppendRecords) -> Outcome:
     return Outcome(RecordsAppended(first_seq=last + 1, seq=records[-1].seq, replayed=False))
 
 
-def page(connection: sqlite3.Connection, feed: Feed, after: int, limit: int) -> FeedPage:
-    """Give up to `limit` records after a position, and fewer where they are large."""
+def page(snapshot: Snapshot, command: PageRecords) -> FeedPage:
+    """Give up to `limit` records after a position, and fewer where they are large.
+
+    Raises:
+        Refused: no such feed.
+    """
+    feed = snapshot.catalog.feed(command.feed)
     records: list[CommittedRecord] = []
     size = 0
-    for record in records_after(connection, feed, after, limit):
+    for record in records_after(snapshot.connection, feed, command.after, command.limit):
         records.append(CommittedRecord(record.seq, record.key, record.metadata, record.payload))
         size += len(record.payload or b"")
         if size >= _MAX_PAGE_BYTES:
             break
-    more = bool(records) and records[-1].seq < last_seq(connection, feed)
+    more = bool(records) and records[-1].seq < last_seq(snapshot.connection, feed)
     return FeedPage(records, records[-1].seq if more else None)
 
 

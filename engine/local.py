@@ -7,25 +7,20 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dex.engine.catalog import Store, feed_summary, summary
-from dex.engine.clock import Clock, SystemClock, iso
-from dex.engine.feeds import page as page_of_feed
-from dex.engine.feeds import totals as feed_totals
+from dex.engine import describing, feeds
+from dex.engine.clock import Clock, SystemClock
 from dex.engine.freshness import current
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
 from dex.engine.reader import Readers, Snapshot
 from dex.engine.sqlite.connection import database_path
 from dex.engine.stores import reads
-from dex.engine.stores.materialise import is_behind, last_seq, unique_conflicts
 from dex.engine.writer import Writer
 from dex.wcl.commands import (
     Command,
     DescribeFeed,
     DescribeStateStore,
-    FeedDescription,
     FeedPage,
-    FeedSummary,
     Freshness,
     GetBy,
     GetRow,
@@ -33,11 +28,6 @@ from dex.wcl.commands import (
     PageRows,
     ShowFeeds,
     ShowStateStores,
-    StoreDescription,
-    StorePage,
-    StoreRow,
-    StoreRows,
-    StoreSummary,
 )
 from dex.wcl.errors import Conflict, DexError
 
@@ -91,10 +81,21 @@ class LocalEngine:
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # R by the command's own declaration
-        read = _READS.get(type(command))
+        return self._read(command)  # type: ignore[no-any-return]  # as above
+
+    def _read(self, command: Any) -> Any:
+        match command:
+            case GetRow():
+                return self._look_up(command, reads.BY_KEY)
+            case GetBy():
+                return self._look_up(command, reads.BY_VALUE)
+            case PageRecords():
+                return self._page_records(command)
+        read = _IN_SNAPSHOT.get(type(command))
         if read is None:
-            return self.flows.execute(command)  # type: ignore[no-any-return]  # as above
-        return read(self, command)  # type: ignore[no-any-return]  # as above
+            return self.flows.execute(command)
+        with self._readers.snapshot() as snapshot:
+            return read(snapshot, command)
 
     @cached_property
     def flows(self) -> "Flows":
@@ -158,82 +159,15 @@ class LocalEngine:
         except DexError as error:
             return error
 
-    def get_row(self, command: GetRow) -> StoreRow | None:
-        """Read one row (spec: S-09, S-11)."""
-        return self._look_up(command, reads.BY_KEY)  # type: ignore[no-any-return]  # by the kind of look-up
-
-    def get_by(self, command: GetBy) -> StoreRows:
-        """Read every row that carries a named value (spec: S-10, S-11)."""
-        return self._look_up(command, reads.BY_VALUE)  # type: ignore[no-any-return]  # as above
-
-    def page_rows(self, command: PageRows) -> StorePage:
-        """Read a bounded page in key order (spec: S-12)."""
-        with self._readers.snapshot() as snapshot:
-            return reads.page(snapshot, command)
-
-    def show_state_stores(self, _command: ShowStateStores) -> list[StoreSummary]:
-        """List the live stores by name (spec: W-03)."""
-        with self._readers.snapshot() as snapshot:
-            stores = sorted(snapshot.catalog.stores.values(), key=lambda store: store.name)
-            return [_summary(snapshot, store) for store in stores if not store.dropped]
-
-    def describe_state_store(self, command: DescribeStateStore) -> StoreDescription:
-        """Tell all about one store (spec: S-19)."""
-        with self._readers.snapshot() as snapshot:
-            store = snapshot.catalog.any_store(command.name)
-            head = _summary(snapshot, store)
-            rows, postings, size = (0, 0, 0) if store.dropped else reads.totals(snapshot.connection, store)
-            how_fresh = reads.freshness(snapshot, store)
-            lost = 0 if store.feed is None or store.dropped else unique_conflicts(snapshot.connection, store.live)
-            return StoreDescription(
-                name=head.name,
-                stage=head.stage,
-                source=head.source,
-                keys=head.keys,
-                rows=rows,
-                postings=postings,
-                bytes=size,
-                applied_seq=how_fresh.applied_seq,
-                committed_seq=how_fresh.committed_seq,
-                behind=how_fresh.behind,
-                unique_conflicts=lost,
-                created_at=iso(store.created_at),
-                updated_at=iso(store.updated_at),
-            )
-
-    def show_feeds(self, _command: ShowFeeds) -> list[FeedSummary]:
-        """List the live feeds by name (spec: W-11)."""
-        with self._readers.snapshot() as snapshot:
-            feeds = sorted(snapshot.catalog.feeds.values(), key=lambda feed: feed.name)
-            return [feed_summary(feed, snapshot.catalog.over(feed)) for feed in feeds if not feed.dropped]
-
-    def describe_feed(self, command: DescribeFeed) -> FeedDescription:
-        """Tell all about one feed (spec: W-11)."""
-        with self._readers.snapshot() as snapshot:
-            feed = snapshot.catalog.any_feed(command.name)
-            head = feed_summary(feed, snapshot.catalog.over(feed))
-            records, size = (0, 0) if feed.dropped else feed_totals(snapshot.connection, feed)
-            return FeedDescription(
-                name=head.name,
-                stage=head.stage,
-                stores=head.stores,
-                records=records,
-                bytes=size,
-                last_seq=0 if feed.dropped else last_seq(snapshot.connection, feed),
-                created_at=iso(feed.created_at),
-                updated_at=iso(feed.updated_at),
-            )
-
-    def page_records(self, command: PageRecords) -> FeedPage:
+    def _page_records(self, command: PageRecords) -> FeedPage:
         """Read records after a position; an empty page may wait for one (spec: F-01)."""
         deadline = self._clock.monotonic() + command.wait_ms / 1000
         while True:
             with self._readers.snapshot() as snapshot:
-                feed = snapshot.catalog.feed(command.feed)
-                page = page_of_feed(snapshot.connection, feed, command.after, command.limit)
+                found = feeds.page(snapshot, command)
             remaining = deadline - self._clock.monotonic()
-            if page.records or remaining <= 0:
-                return page
+            if found.records or remaining <= 0:
+                return found
             self._housekeeping.pause(min(_POLL_SECONDS, remaining))
 
     def _look_up(self, command: GetRow | GetBy, kind: reads.LookUp) -> Any:
@@ -263,17 +197,10 @@ class LocalEngine:
             self._writer.run(self._housekeeping.one_pass())
 
 
-def _summary(snapshot: Snapshot, store: Store) -> StoreSummary:
-    return summary(store, building=is_behind(snapshot.connection, store))
-
-
-_READS: dict[type[Command[Any]], Callable[[LocalEngine, Any], Any]] = {
-    GetRow: LocalEngine.get_row,
-    GetBy: LocalEngine.get_by,
-    PageRows: LocalEngine.page_rows,
-    ShowStateStores: LocalEngine.show_state_stores,
-    DescribeStateStore: LocalEngine.describe_state_store,
-    ShowFeeds: LocalEngine.show_feeds,
-    DescribeFeed: LocalEngine.describe_feed,
-    PageRecords: LocalEngine.page_records,
+_IN_SNAPSHOT: dict[type[Command[Any]], Callable[[Snapshot, Any], Any]] = {
+    PageRows: reads.page,
+    ShowStateStores: describing.show_state_stores,
+    DescribeStateStore: describing.describe_state_store,
+    ShowFeeds: describing.show_feeds,
+    DescribeFeed: describing.describe_feed,
 }

@@ -78,9 +78,9 @@ class Writer:
     def run(self, work: Pass, patience: float | None = None) -> bool:
         """Carry out a pass of housekeeping in a commit of its own or beside mutations.
 
-        `patience` is how many seconds it may wait for other processes, by default as long as a mutation.
+        `patience` is how many seconds it may wait for other processes, at most and by default as long as a mutation.
         """
-        return bool(self._submit(_Job(work, self._timeout if patience is None else patience))[0])
+        return bool(self._submit(_Job(work, min(patience or self._timeout, self._timeout)))[0])
 
     def close(self) -> None:
         """Let running work end, refuse new work, and close the connection."""
