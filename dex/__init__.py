@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from typing import Any
 
+    from dex.engine.asyncclient import AsyncClient
+    from dex.engine.client import Client, connect
     from dex.engine.flows.attribute import (
         Attribute,
         AttributeIndex,
