@@ -48,9 +48,8 @@ def get_attributes(parts: Parts, command: GetAttributes) -> AttributeValues:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
         if command.names:
             schema = parts.registry.get(run.type).schema
-            for name in command.names:
-                schema.attribute_of_key(name)
-            found = attributes.load(snapshot.connection, run.id, command.names)
+            names = [schema.attribute_key(name) for name in command.names]
+            found = attributes.load(snapshot.connection, run.id, names)
         else:
             found = attributes.load_all(snapshot.connection, run.id)
     return AttributeValues({key: value(parts.registry, run, key, stored.data) for key, stored in found.items()})
@@ -64,8 +63,9 @@ def list_messages(parts: Parts, command: ListMessages) -> Messages:
     """
     with parts.readers.snapshot() as snapshot:
         run = runs.find(snapshot.connection, command.flow_id, None)
-        declared = parts.registry.get(run.type).schema.channel_of_key(command.channel).value_type
-        pending = channels.pending(snapshot.connection, run.id, command.channel, command.limit)
+        schema = parts.registry.get(run.type).schema
+        declared = schema.channel_of_key(command.channel).value_type
+        pending = channels.pending(snapshot.connection, run.id, schema.channel_key(command.channel), command.limit)
     return Messages([Message(str(m.id), codec.decode(m.data, declared), iso(m.at)) for m in pending])
 
 
@@ -80,7 +80,7 @@ def describe(parts: Parts, command: DescribeFlow) -> FlowDescription:
         attribute_stores=run.attribute_stores,
         timeout_at=None if run.timeout_at is None else iso(run.timeout_at),
         timeout_policy=run.timeout_policy,  # type: ignore[arg-type]  # one of the policies, as it was started with
-        input=plain(run.input),
+        input=_input(parts.registry, run),
         output=None if run.output is None else plain(run.output),
         error=run.error,
         steps=all_steps,
@@ -134,9 +134,10 @@ def search_flows(parts: Parts, command: SearchFlows) -> FlowPage:
     """Find runs, the newest first.
 
     Raises:
-        InvalidCommand: the page token is not one.
+        InvalidCommand: the page token is not one, or a value is not of a type that can be searched for.
+        FlowDefinitionError: no run and no definition has this type, with the nearest.
     """
-    scalars = {key: attributes.scalar_of(wanted) for key, wanted in command.attributes.items()}
+    scalars = {key: _scalar(key, wanted) for key, wanted in command.attributes.items()}
     with parts.readers.snapshot() as snapshot:
         found = search.search(
             snapshot.connection,
@@ -146,6 +147,8 @@ def search_flows(parts: Parts, command: SearchFlows) -> FlowPage:
             below=_token(command.page_token),
             limit=command.limit + 1,
         )
+        if not found and command.type is not None and not search.has_type(snapshot.connection, command.type):
+            parts.registry.get(command.type)
     page = found[: command.limit]
     return FlowPage([summary(run) for run in page], str(page[-1].id) if len(found) > len(page) else None)
 
@@ -185,6 +188,14 @@ def value(registry: Registry, run: Run, key: str, data: bytes) -> Any:
         return plain(data)
 
 
+def _input(registry: Registry, run: Run) -> Any:
+    """Give a run's input by its declared type, as `value` gives attributes."""
+    try:
+        return codec.decode(run.input, registry.get(run.type).input_type)
+    except DexError:
+        return plain(run.input)
+
+
 def plain(data: bytes) -> Any:
     """Give a stored value as dicts, lists and scalars."""
     return to_edge(msgspec.msgpack.decode(data))
@@ -199,6 +210,17 @@ def _event(event: history.Event) -> HistoryEvent:
         attributes=[change.key for change in event.changes],
         detail=to_edge(event.detail),
     )
+
+
+def _scalar(key: str, wanted: Any) -> str | int | float | bytes:
+    scalar = attributes.scalar_of(wanted)
+    if scalar is None:
+        raise InvalidCommand(
+            f"Attribute {key} cannot be searched for {wanted!r}",
+            "search for a text, a number, a bool or bytes",
+            name=key,
+        )
+    return scalar
 
 
 def _token(token: str | None) -> int | None:

@@ -102,12 +102,10 @@ def publish(parts: Parts, command: PublishMessages) -> Accepted:
         FlowDefinitionError, ValueMappingError: the Channel is not declared, or a message not of its type.
     """
     run, flow_type = _find(parts, command.flow_id, None)
-    channel = flow_type.schema.channel_of_key(command.channel)
-    publishes = [
-        Publish(command.channel, _encode(message, channel.value_type, f"message of Channel {command.channel}"))
-        for message in command.messages
-    ]
-    detail = {"channel": command.channel}
+    declared = flow_type.schema.channel_of_key(command.channel).value_type
+    key = flow_type.schema.channel_key(command.channel)
+    publishes = [Publish(key, _encode(message, declared, f"message of Channel {key}")) for message in command.messages]
+    detail = {"channel": key}
     return _accepted(parts, RunCommitted(run_id=run.run_id, kind="published", publishes=publishes, detail=detail))
 
 
@@ -119,14 +117,14 @@ def delete_messages(parts: Parts, command: DeleteMessages) -> Accepted:
         FlowClosingError: the run is closing (spec: FL-15).
     """
     run, flow_type = _find(parts, command.flow_id, None)
-    flow_type.schema.channel_of_key(command.channel)
-    ids = [_message_id(command.channel, message_id) for message_id in command.message_ids]
+    key = flow_type.schema.channel_key(command.channel)
+    ids = [_message_id(key, message_id) for message_id in command.message_ids]
     record = RunCommitted(
         run_id=run.run_id,
         kind="messages_deleted",
         deletes=ids,
-        channel=command.channel,
-        detail={"channel": command.channel, "messages": command.message_ids},
+        channel=key,
+        detail={"channel": key, "messages": command.message_ids},
     )
     return _accepted(parts, record)
 
@@ -211,8 +209,9 @@ def _first_step(flow_type: FlowType, value: Any) -> list[NewStep]:
 
 def _writes(flow_type: FlowType, attributes: dict[str, Any]) -> list[Write]:
     writes = []
-    for key, value in attributes.items():
-        definition = flow_type.schema.attribute_of_key(key)
+    for written, value in attributes.items():
+        definition = flow_type.schema.attribute_of_key(written)
+        key = flow_type.schema.attribute_key(written)
         data = None if value is None else _encode(value, definition.value_type, f"Attribute {key}")
         writes.append(Write(key, data))
     return writes

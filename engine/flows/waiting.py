@@ -47,6 +47,7 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
     """Wait until a step, by its type (its first execution) or execution id, is over.
 
     Raises:
+        FlowDefinitionError: the Flow has no such Step, with the nearest.
         FlowClosingError: the run is closing (spec: FL-15).
         FlowNotActiveOrNotFoundError: the run is closed, and the step was never over.
         LongPollTimeoutError: it was not over in time.
@@ -55,6 +56,8 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
 
     def look(snapshot: Snapshot) -> StepResult | None:
         run = runs.find(snapshot.connection, command.flow_id, None)
+        if run.type in parts.registry.types:
+            parts.registry.get(run.type).step(type_)
         if run.closing is not None:
             raise runs.closing(run, "waiting for a step")
         step = steps.get(snapshot.connection, run.id, type_, number)
@@ -78,17 +81,18 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
     """
     with parts.readers.snapshot() as snapshot:
         run_type = runs.find(snapshot.connection, command.flow_id, None).type
-    declared = parts.registry.get(run_type).schema.attribute_of_key(command.name).value_type
+    schema = parts.registry.get(run_type).schema
+    declared, key = schema.attribute_of_key(command.name).value_type, schema.attribute_key(command.name)
     wanted = _stored(command.value, declared)
 
     def look(snapshot: Snapshot) -> AttributeReached | None:
         run = runs.find(snapshot.connection, command.flow_id, None)
         if run.closing is not None:
             raise runs.closing(run, "waiting for an attribute")
-        found = attributes.load(snapshot.connection, run.id, [command.name]).get(command.name)
+        found = attributes.load(snapshot.connection, run.id, [key]).get(key)
         if (None if found is None else found.data) == wanted:
             reached = None if wanted is None else codec.decode(wanted, declared)
-            return AttributeReached(name=command.name, value=reached)
+            return AttributeReached(name=key, value=reached)
         if not run.running:
             raise runs.not_active(command.flow_id, run)
         return None

@@ -81,15 +81,12 @@ def _commit(parts: Parts, run: Run, rpc: RPCType, loaded: Loaded, steps: list[An
 def _access(flow_type: FlowType, rpc: RPCType, command: InvokeRpc) -> Access:
     if not command.lock and not command.load and not command.load_channels:
         return rpc.access
-    for key in (*command.lock, *command.load):
-        flow_type.schema.attribute_of_key(key)
-    for key in command.load_channels:
-        flow_type.schema.channel_of_key(key)
+    schema = flow_type.schema
     return rpc.access.union(
         Access(
-            locks=frozenset(command.lock),
-            instances=frozenset(command.load),
-            channels=frozenset(command.load_channels),
+            locks=frozenset(schema.attribute_key(key) for key in command.lock),
+            instances=frozenset(schema.attribute_key(key) for key in command.load),
+            channels=frozenset(schema.channel_key(key) for key in command.load_channels),
         )
     )
 

@@ -17,6 +17,8 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.runtime.stepping import Attempt
 from dex.engine.flows.runtime.timeouts import time_out
 from dex.engine.flows.state import runs, steps
+from dex.engine.flows.state.runs import Run
+from dex.engine.flows.state.steps import Step
 from dex.wcl.errors import DexError
 
 _THREADS = 8
@@ -65,7 +67,7 @@ class Worker:
     def _loop(self, until_idle: bool) -> None:
         lock = os.open(self._lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            if not self._take(lock):
+            if not self._take(lock, until_idle):
                 return
             with ThreadPoolExecutor(_THREADS, thread_name_prefix="dex-step") as pool:
                 self._work(pool, until_idle)
@@ -74,12 +76,14 @@ class Worker:
         finally:
             os.close(lock)
 
-    def _take(self, lock: int) -> bool:
-        """Wait until this process is the one that works; False where the worker is stopped first."""
+    def _take(self, lock: int, until_idle: bool) -> bool:
+        """Wait until this process is the one that works; False where it is stopped first, or others leave nothing."""
         while not self._stopping.is_set():
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                if until_idle and not any(self._due()):
+                    return False
                 self._stopping.wait(_POLL_SECONDS)
             else:
                 return True
@@ -96,8 +100,8 @@ class Worker:
             if not found:
                 self._parts.work.wait(seen, _POLL_SECONDS)
 
-    def _submit_due(self, pool: ThreadPoolExecutor) -> bool:
-        """Hand what is due to the threads; tell whether there was anything that is not under way already."""
+    def _due(self) -> tuple[list[Run], list[Run], list[tuple[Run, Step]]]:
+        """Give the runs whose close or timeout is due, and the steps that are."""
         types = self._parts.registry.types
         now_ms = self._parts.clock.now_ms()
         with self._parts.readers.snapshot() as snapshot:
@@ -108,6 +112,12 @@ class Worker:
             for step in steps.due(connection, list(types), now_ms, _BATCH):
                 run = runs.by_id(connection, step.run)
                 due.append((run, step))
+        return closing, timed_out, due
+
+    def _submit_due(self, pool: ThreadPoolExecutor) -> bool:
+        """Hand what is due to the threads; tell whether there was anything that is not under way already."""
+        types = self._parts.registry.types
+        closing, timed_out, due = self._due()
         found = False
         for run in closing:
             found |= self._submit(pool, ("close", run.id), self._parts.commit, CloseEnded(run_id=run.run_id))

@@ -8,11 +8,13 @@ import msgspec
 from dex.engine.flows.records import Close
 from dex.engine.flows.retry import RetryPolicy
 from dex.wcl.errors import FlowClosingError, FlowNotActiveOrNotFoundError, FlowNotFoundError
+from dex.wcl.names import did_you_mean
 
 _COLUMNS = (
     "id, run_id, flow_id, type, status, closing, graceful, attribute_stores, input, output, error, request_id,"
     " previous_run_id, started_at, closed_at, timeout_at, timeout_policy, retry_policy"
 )
+_SEARCHED_FOR_NEAREST = 500
 _decode_stores = msgspec.json.Decoder(list[str]).decode
 _decode_retry = msgspec.msgpack.Decoder(RetryPolicy).decode
 _decode_close = msgspec.msgpack.Decoder(Close).decode
@@ -71,10 +73,16 @@ def find(connection: sqlite3.Connection, flow_id: str, run_id: str | None) -> Ru
     run = latest(connection, flow_id) if run_id is None else by_run_id(connection, run_id)
     if run is None or run.flow_id != flow_id:
         what = f"Flow {flow_id!r}" if run_id is None else f"run {run_id!r} of Flow {flow_id!r}"
-        raise FlowNotFoundError(
-            f"there is no {what}", "see `dex flow search` for those there are", flow_id=flow_id, run_id=run_id
-        )
+        remedy = _nearest(connection, flow_id) or "see `dex flow search` for those there are"
+        raise FlowNotFoundError(f"there is no {what}", remedy, flow_id=flow_id, run_id=run_id)
     return run
+
+
+def _nearest(connection: sqlite3.Connection, flow_id: str) -> str:
+    """Suggest the nearest Flow ID among the newest runs, nothing where the ID itself is there."""
+    rows = connection.execute("SELECT flow_id FROM runs ORDER BY id DESC LIMIT ?", (_SEARCHED_FOR_NEAREST,))
+    known = {row[0] for row in rows}
+    return "" if flow_id in known else did_you_mean(flow_id, known)
 
 
 def active(connection: sqlite3.Connection, run_id: str) -> Run:

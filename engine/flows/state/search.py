@@ -33,6 +33,11 @@ def search(
     return runs.select(connection, condition, (*parameters, limit))
 
 
+def has_type(connection: sqlite3.Connection, type_: str) -> bool:
+    """Tell whether there is any run of a type."""
+    return connection.execute("SELECT 1 FROM runs WHERE type = ? LIMIT 1", (type_,)).fetchone() is not None
+
+
 def counts(connection: sqlite3.Connection, run: int) -> tuple[int, int, int, int]:
     """Count a run's step executions, those that are not over, its events and its attributes."""
     query = (
