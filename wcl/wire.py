@@ -57,11 +57,11 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         InputError, InvalidCommand: as `decode_commands`.
     """
     tag = raw.get("command") if isinstance(raw, dict) else None
-    if tag is not None and str(tag) not in _tags():
-        hint = did_you_mean(str(tag), _tags()) or "known: " + ", ".join(sorted(_tags()))
+    if tag is not None and str(tag) not in command_tags():
+        hint = did_you_mean(str(tag), command_tags()) or "known: " + ", ".join(sorted(command_tags()))
         raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
     try:
-        return msgspec.convert(raw, AnyCommand, dec_hook=_decode_hook)  # type: ignore[no-any-return]
+        return msgspec.convert(raw, _any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None
@@ -71,8 +71,16 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
 
 
 @cache
-def _tags() -> frozenset[str]:
-    return frozenset(command.__struct_config__.tag for command in get_args(AnyCommand))
+def _any_command() -> Any:
+    from dex.wcl.commands.flows import AnyFlowCommand
+
+    return AnyCommand | AnyFlowCommand
+
+
+@cache
+def command_tags() -> frozenset[str]:
+    """Give the names of all typed commands, as JSON has them."""
+    return frozenset(command.__struct_config__.tag for command in get_args(_any_command()))
 
 
 def _decode_hook(kind: Any, data: Any) -> Any:

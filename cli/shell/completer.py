@@ -168,8 +168,6 @@ def _json(before: str, known: Known) -> Iterator[Offer]:
 
 
 def _tags() -> Iterable[str]:
-    from typing import get_args
+    from dex.wcl.wire import command_tags
 
-    from dex.wcl.commands import AnyCommand
-
-    return [command.__struct_config__.tag for command in get_args(AnyCommand)]
+    return command_tags()

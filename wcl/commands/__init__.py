@@ -1,6 +1,7 @@
 """Every typed command and result: the one vocabulary that WCL, JSON, the SDK and the command line share.
 
-`AnyCommand` is the union of all commands. `dex.wcl.wire` turns commands and results into JSON and back.
+`AnyCommand` is the union of the commands on stores and feeds; those on Flows are in `dex.wcl.commands.flows`, which
+stores and feeds start faster without. `dex.wcl.wire` turns commands and results into JSON and back.
 """
 
 from typing import TypeAlias

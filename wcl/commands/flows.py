@@ -455,3 +455,27 @@ class UpdateFlowConfig(Command[Accepted], frozen=True):
 
 class ShowFlowTypes(Command[list[FlowTypeSummary]], frozen=True):
     """List the Flow definitions that are loaded (spec: FL-17)."""
+
+
+AnyFlowCommand: TypeAlias = (
+    StartFlow
+    | InvokeRpc
+    | GetAttributes
+    | SetAttributes
+    | PublishMessages
+    | ListMessages
+    | DeleteMessages
+    | WaitForFlow
+    | WaitForStep
+    | WaitForAttribute
+    | DescribeFlow
+    | GetFlowState
+    | PageHistory
+    | SearchFlows
+    | StopFlow
+    | TimeTravel
+    | PurgeFlow
+    | SkipTimer
+    | UpdateFlowConfig
+    | ShowFlowTypes
+)
