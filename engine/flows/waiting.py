@@ -18,6 +18,7 @@ from dex.wcl.commands.flows import (
     WaitForFlow,
     WaitForStep,
 )
+from dex.wcl.errors import ValueMappingError
 
 
 def for_flow(parts: Parts, command: WaitForFlow) -> FlowResult:
@@ -83,7 +84,10 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
         run_type = runs.find(snapshot.connection, command.flow_id, None).type
     schema = parts.registry.get(run_type).schema
     declared, key = schema.attribute_of_key(command.name).value_type, schema.attribute_key(command.name)
-    wanted = _stored(command.value, declared)
+    try:
+        wanted = _stored(command.value, declared)
+    except ValueMappingError as error:
+        raise error.within(f"Attribute {key}") from error
 
     def look(snapshot: Snapshot) -> AttributeReached | None:
         run = runs.find(snapshot.connection, command.flow_id, None)
