@@ -35,6 +35,10 @@ class SystemClock:
         return uuid4().hex
 
 
+LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999, the last moment that can be written as a date."""
+
+
 def iso(ms: int) -> str:
     """Give milliseconds since the epoch as ISO 8601 in UTC."""
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -26,9 +26,11 @@ class Locks:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
+        self._committed = threading.Condition(self._mutex)
         self._held: set[tuple[str, str]] = set()
         self._calls: Counter[str] = Counter()
-        self._closing: set[str] = set()
+        self._closing: Counter[str] = Counter()
+        self._held_open: set[str] = set()
 
     @contextmanager
     def hold(self, flow_id: str, keys: Iterable[str]) -> Iterator[None]:
@@ -38,44 +40,55 @@ class Locks:
             RPCLockConflict: one of them is held by another call; then none is taken.
         """
         wanted = {(flow_id, key) for key in keys}
-        with self._mutex:
-            for lock in sorted(wanted & self._held):
-                raise lock_conflict(*lock)
-            self._held |= wanted
+        mine: set[tuple[str, str]] = set()
+        # An interrupt can strike as soon as they are held, so that they are taken inside of what releases them.
         try:
+            with self._mutex:
+                for lock in sorted(wanted & self._held):
+                    raise lock_conflict(*lock)
+                mine = wanted
+                self._held |= mine
             yield
         finally:
             with self._mutex:
-                self._held -= wanted
+                self._held -= mine
 
-    def admit(self, run_id: str) -> bool:
-        """Count a transactional or locking call of a run as under way, unless a close of it is being committed."""
+    def admit(self, run_id: str) -> None:
+        """Count a transactional or locking call of a run as under way, after a close that is being committed.
+
+        Whoever is admitted looks whether the run is closing now, in a snapshot of after its admission.
+        """
         with self._mutex:
-            if run_id in self._closing:
-                return False
+            self._committed.wait_for(lambda: not self._closing[run_id])
             self._calls[run_id] += 1
-            return True
 
     def leave(self, run_id: str) -> bool:
-        """Count a call as ended, and tell whether it was the run's last one."""
+        """Count a call as ended, and tell whether it was the last that may hold a close open."""
         with self._mutex:
             self._calls[run_id] -= 1
             if self._calls[run_id] > 0:
                 return False
             del self._calls[run_id]
-            return True
+            held_open = run_id in self._held_open
+            self._held_open.discard(run_id)
+            return held_open
 
     @contextmanager
     def close(self, run_id: str) -> Iterator[bool]:
         """Admit no more calls of a run while its close is committed; gives whether calls hold it open (spec: FL-14)."""
         with self._mutex:
-            self._closing.add(run_id)
+            self._closing[run_id] += 1
             held = self._calls[run_id] > 0
+            if held:
+                self._held_open.add(run_id)
         try:
             yield held
         finally:
             with self._mutex:
-                self._closing.discard(run_id)
+                self._closing[run_id] -= 1
+                if not self._closing[run_id]:
+                    del self._closing[run_id]
+                    self._committed.notify_all()
 
     def under_way(self, run_id: str) -> bool:
         """Tell whether a transactional or locking call of a run is under way."""

@@ -22,7 +22,7 @@ from dex.engine.flows.records import (
 )
 from dex.engine.flows.retry import RetryPolicy
 from dex.engine.flows.runtime.parts import Parts
-from dex.engine.flows.state import history, runs, steps, waits
+from dex.engine.flows.state import channels, history, runs, steps, waits
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import (
     Accepted,
@@ -44,7 +44,7 @@ from dex.wcl.commands.flows import (
     TimeTravel,
     UpdateFlowConfig,
 )
-from dex.wcl.errors import ChannelMessageNotFoundError, NotFound, Refused, ValueMappingError
+from dex.wcl.errors import NotFound, Refused, ValueMappingError
 
 
 def start(parts: Parts, command: StartFlow) -> FlowStarted:
@@ -118,15 +118,9 @@ def delete_messages(parts: Parts, command: DeleteMessages) -> Accepted:
     """
     run, flow_type = _find(parts, command.flow_id, None)
     key = flow_type.schema.channel_key(command.channel)
-    ids = [_message_id(key, message_id) for message_id in command.message_ids]
-    record = RunCommitted(
-        run_id=run.run_id,
-        kind="messages_deleted",
-        deletes=ids,
-        channel=key,
-        detail={"channel": key, "messages": command.message_ids},
-    )
-    return _accepted(parts, record)
+    deletes = [(key, channels.parse_id(key, message_id)) for message_id in command.message_ids]
+    detail = {"channel": key, "messages": command.message_ids}
+    return _accepted(parts, RunCommitted(run_id=run.run_id, kind="messages_deleted", deletes=deletes, detail=detail))
 
 
 def stop(parts: Parts, command: StopFlow) -> Accepted:
@@ -240,17 +234,6 @@ def _retry(settings: RetrySettings | None) -> RetryPolicy | None:
         settings.maximum_attempts,
         timedelta(milliseconds=settings.total_duration_ms),
     )
-
-
-def _message_id(channel: str, message_id: str) -> int:
-    try:
-        return int(message_id)
-    except ValueError as error:
-        raise ChannelMessageNotFoundError(
-            f"there is no pending message {message_id!r} in Channel {channel!r}",
-            "list the pending messages and use their ids",
-            message_id=message_id,
-        ) from error
 
 
 def _event(connection: Any, run: Run, target: Any) -> int:

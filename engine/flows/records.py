@@ -38,16 +38,17 @@ class Publish(msgspec.Struct, array_like=True, frozen=True):
 class StepEnd(msgspec.Struct, array_like=True, frozen=True):
     """What became of one attempt of a step execution.
 
-    `attempt` is the one that ran, and guards against a second worker. A `waiting` step has its conditions in `wait`;
-    one that is to be tried again is due at `due_at`, in ms since the epoch.
+    `attempt` is the one that ran, and guards against a second worker; `began_at` is when, in ms since the epoch. A
+    `waiting` step has its conditions in `wait`; one that is to be tried again is due after `delay_ms`.
     """
 
     type: str
     number: int
     attempt: int
     outcome: StepOutcome
+    began_at: int
     error: str | None = None
-    due_at: int | None = None
+    delay_ms: int = 0
     wait: bytes | None = None
     local: bytes | None = None
 
@@ -92,7 +93,8 @@ class RunCommitted(_Record, frozen=True):
     """All effects of one RPC, Step or call (spec: FL-06).
 
     `guard` names the attributes that were locked, with the version that was read: where another process has written
-    one since, nothing is done (spec: FL-07). `held` says that a close has to wait for RPCs that are under way.
+    one since, nothing is done (spec: FL-07). `deletes` are pending messages, by Channel key and id. `held` says that a
+    close has to wait for RPCs that are under way.
     """
 
     run_id: str
@@ -100,8 +102,7 @@ class RunCommitted(_Record, frozen=True):
     guard: list[tuple[str, int]] = msgspec.field(default_factory=list)
     writes: list[Write] = msgspec.field(default_factory=list)
     publishes: list[Publish] = msgspec.field(default_factory=list)
-    deletes: list[int] = msgspec.field(default_factory=list)
-    channel: str | None = None
+    deletes: list[tuple[str, int]] = msgspec.field(default_factory=list)
     step: StepEnd | None = None
     steps: list[NewStep] = msgspec.field(default_factory=list)
     close: Close | None = None

@@ -14,6 +14,7 @@ from dex.engine.flows.runtime.worker import Worker
 from dex.engine.reader import Readers
 from dex.engine.writer import Writer
 from dex.wcl.commands import flows as commands
+from dex.wcl.errors import InvalidCommand
 
 _WORK_WHILE = (commands.WaitForFlow, commands.WaitForStep, commands.WaitForAttribute)
 
@@ -33,7 +34,10 @@ class Flows:
         """
         if isinstance(command, _WORK_WHILE):
             self.worker.start()
-        return _HANDLERS[type(command)](self.parts, command)
+        try:
+            return _HANDLERS[type(command)](self.parts, command)
+        except OverflowError as error:
+            raise InvalidCommand("a number in the command is out of range", "pass a 64-bit number") from error
 
     def close(self) -> None:
         """End the worker."""

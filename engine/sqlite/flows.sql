@@ -19,8 +19,8 @@ CREATE TABLE attributes (
 ) WITHOUT ROWID;
 CREATE INDEX attributes_scalar ON attributes (key, scalar) WHERE scalar IS NOT NULL;
 
--- One event for each commit of a run. `created_event` and `ended_event` below are numbers of events, from which time
--- travel tells what was there at a moment.
+-- One event for each commit of a run. `created_event`, `ended_event` and their like below are numbers of events, from
+-- which time travel tells what was there at a moment.
 CREATE TABLE history (
   run INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,
   detail BLOB NOT NULL, changes BLOB NOT NULL, PRIMARY KEY (run, number)
@@ -34,7 +34,8 @@ CREATE INDEX messages_run ON messages (run, id);
 CREATE TABLE steps (
   run INTEGER NOT NULL, type TEXT NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, input BLOB NOT NULL,
   attempt INTEGER NOT NULL, first_attempt_at INTEGER, due_at INTEGER, wait BLOB, met BLOB, local BLOB, error TEXT,
-  recovery_error TEXT, created_event INTEGER NOT NULL, ended_event INTEGER, PRIMARY KEY (run, type, number)
+  recovery_error TEXT, created_event INTEGER NOT NULL, wait_event INTEGER, met_event INTEGER, ended_event INTEGER,
+  PRIMARY KEY (run, type, number)
 ) WITHOUT ROWID;
 CREATE INDEX steps_due ON steps (due_at) WHERE due_at IS NOT NULL AND ended_event IS NULL;
 CREATE INDEX steps_open ON steps (run) WHERE ended_event IS NULL;

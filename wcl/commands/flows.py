@@ -14,6 +14,7 @@ from dex.wcl.names import check_text
 
 MAX_FLOW_ID_BYTES = 512
 MAX_FLOW_PAGE = 1000
+MAX_DURATION_MS = 100 * 366 * 24 * 3_600_000
 
 Status: TypeAlias = Literal["running", "completed", "failed", "canceled", "terminated"]
 TimeoutPolicy: TypeAlias = Literal["fail", "cancel", "handler"]
@@ -232,6 +233,8 @@ class StartFlow(Command[FlowStarted], frozen=True):
         check_flow_id(self.flow_id)
         if self.timeout_ms < 0 or self.start_delay_ms < 0:
             raise InvalidCommand("a duration cannot be negative", "use 0 for none")
+        if max(self.timeout_ms, self.start_delay_ms) > MAX_DURATION_MS:
+            raise InvalidCommand("a duration is longer than 100 years", "use 0 for no timeout")
 
 
 class InvokeRpc(Command[RpcAnswer], frozen=True):

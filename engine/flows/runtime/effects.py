@@ -18,16 +18,21 @@ from dex.engine.flows.decision import (
 )
 from dex.engine.flows.flowtype import FlowType
 from dex.engine.flows.records import Close, NewStep, Publish, Write
+from dex.engine.flows.state import channels
 from dex.engine.flows.workspace import Workspace
 
 
 def of_workspace(workspace: Workspace) -> dict[str, Any]:
-    """Give the writes, publishes, deletes and events of a call, as fields of a RunCommitted."""
+    """Give the writes, publishes, deletes and events of a call, as fields of a RunCommitted.
+
+    Raises:
+        ChannelMessageNotFoundError: a message to delete has an id that no message can have.
+    """
     events = [[name, msgspec.msgpack.decode(data)] for name, data in workspace.events]
     return {
         "writes": [Write(key, data) for key, data in workspace.writes.items()],
         "publishes": [Publish(channel, data) for channel, data in workspace.publishes],
-        "deletes": [int(message_id) for _, message_id in workspace.deleted_messages],
+        "deletes": [(key, channels.parse_id(key, message_id)) for key, message_id in workspace.deleted_messages],
         "detail": {"events": events} if events else {},
     }
 

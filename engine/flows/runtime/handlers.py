@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -34,7 +35,7 @@ class Call:
             return self._bounded(self._timeout, function, *arguments)
         except DexError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
             raise WorkerInvocationError(
                 f"{self._what} raised {type(error).__name__}: {error}",
                 "look at the handler; nothing of this call was kept",
@@ -55,7 +56,11 @@ class Call:
 
         thread = threading.Thread(target=work, name="dex-handler", daemon=True)
         thread.start()
-        thread.join(timeout.total_seconds())
+        try:
+            thread.join(timeout.total_seconds())
+        except BaseException:
+            self.cancelled.set()
+            raise
         if thread.is_alive():
             self.cancelled.set()
             raise RequestTimeoutError(
@@ -70,7 +75,12 @@ class Call:
 
 def _complete(result: Any) -> Any:
     """Give what a handler returned, once an async one has run to its end."""
-    return asyncio.run(_await(result)) if inspect.isawaitable(result) else result
+    if not inspect.isawaitable(result):
+        return result
+    if asyncio._get_running_loop() is None:  # noqa: SLF001  # the public form raises where there is none
+        return asyncio.run(_await(result))
+    with ThreadPoolExecutor(1) as aside:  # the caller's thread has an event loop already, such as a notebook's
+        return aside.submit(asyncio.run, _await(result)).result()
 
 
 async def _await(result: Any) -> Any:

@@ -1,7 +1,7 @@
 """What a handler sees: loaded from one snapshot, with the versions that its locks are guarded by."""
 
 import sqlite3
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from dex.engine.flows.state.steps import Step
 from dex.engine.flows.state.waits import decode_met
 from dex.engine.flows.workspace import Workspace
 
-_decode_locals = msgspec.msgpack.Decoder(dict[str, bytes]).decode
+_decode_locals = msgspec.msgpack.Decoder(dict[Any, bytes]).decode
 
 
 class Loaded(NamedTuple):

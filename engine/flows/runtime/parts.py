@@ -1,13 +1,14 @@
 """What every part of the runtime works with."""
 
 import threading
+from contextlib import suppress
 from typing import NamedTuple
 
 from dex.engine.clock import Clock
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.records import CloseEnded, FlowRecord, RunCommitted, RunStarted
 from dex.engine.flows.registry import Registry
-from dex.engine.reader import Readers
+from dex.engine.reader import Readers, Snapshot
 from dex.engine.writer import Writer
 from dex.wcl.errors import DexError
 
@@ -73,10 +74,12 @@ class Parts(NamedTuple):
 
     def leave(self, run_id: str) -> None:
         """Count a transactional or locking call as ended; the last one lets a waiting close go on (spec: FL-14)."""
-        if not self.locks.leave(run_id):
-            return
-        with self.readers.snapshot() as snapshot:
-            query = "SELECT closing IS NOT NULL FROM runs WHERE run_id = ?"
-            waiting = snapshot.connection.execute(query, (run_id,)).fetchone()
-        if waiting is not None and waiting[0]:
-            self.commit(CloseEnded(run_id=run_id))
+        if self.locks.leave(run_id):
+            # What the call itself gave stays so; a close that could not be ended here is ended by the worker.
+            with suppress(DexError):
+                self.commit(CloseEnded(run_id=run_id))
+
+    def now_ms(self, snapshot: Snapshot) -> int:
+        """Give the time that steps are due by: the clock's, but never before the journal's, whose times only rise."""
+        last = snapshot.connection.execute("SELECT at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+        return max(self.clock.now_ms(), 0 if last is None else last[0])

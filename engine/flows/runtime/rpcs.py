@@ -38,27 +38,31 @@ def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
     rpc = flow_type.rpc(command.rpc)
     access = _access(flow_type, rpc, command)
     value = _input(rpc, command.input)
-    if not access.locks and not rpc.definition.options.is_transactional:
+    if not _is_exclusive(rpc, access):
         return _call(parts, run, flow_type, rpc, access, value)
-    if run.closing is not None:
-        raise runs.closing(run, "a transactional or locking RPC")
     with _admitted(parts, run), parts.locks.hold(run.flow_id, access.locks):
         return _call(parts, run, flow_type, rpc, access, value)
 
 
 @contextmanager
 def _admitted(parts: Parts, run: Run) -> Iterator[None]:
-    if not parts.locks.admit(run.run_id):
-        raise runs.closing(run, "a transactional or locking RPC")
+    parts.locks.admit(run.run_id)
     try:
         yield
     finally:
         parts.leave(run.run_id)
 
 
+def _is_exclusive(rpc: RPCType, access: Access) -> bool:
+    """Tell whether a close has to wait for the call, and refuses it once it waits (spec: FL-14, FL-15)."""
+    return bool(access.locks) or rpc.definition.options.is_transactional
+
+
 def _call(parts: Parts, run: Run, flow_type: FlowType, rpc: RPCType, access: Access, value: list[Any]) -> RpcAnswer:
     with parts.readers.snapshot() as snapshot:
-        runs.active(snapshot.connection, run.run_id)
+        now = runs.active(snapshot.connection, run.run_id)
+        if now.closing is not None and _is_exclusive(rpc, access):
+            raise runs.closing(run, "a transactional or locking RPC")
         loaded = load(snapshot.connection, run.id, flow_type, access, None)
     call = Call(f"RPC {rpc.name} of Flow {flow_type.name}", rpc.definition.options.timeout)
     context = Context(

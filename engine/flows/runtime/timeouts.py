@@ -27,7 +27,7 @@ def time_out(parts: Parts, run: Run, flow_type: FlowType) -> None:
     else:
         close = Close("canceled" if run.timeout_policy == "cancel" else "failed", error=_ERROR)
         record = RunCommitted(run_id=run.run_id, kind="timeout", close=close, detail={"error": _ERROR})
-    commit_close(parts, run, record, may_close=record.close is not None)
+    commit_close(parts, record)
 
 
 def _ask(parts: Parts, run: Run, flow_type: FlowType) -> RunCommitted:

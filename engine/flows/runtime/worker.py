@@ -5,10 +5,13 @@ process ends, however it ends. The others stand by.
 """
 
 import fcntl
+import logging
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +20,17 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.runtime.stepping import Attempt
 from dex.engine.flows.runtime.timeouts import time_out
 from dex.engine.flows.state import runs, steps
-from dex.engine.flows.state.runs import Run
-from dex.engine.flows.state.steps import Step
-from dex.wcl.errors import DexError
+from dex.wcl.errors import DexError, Refused
 
+_log = logging.getLogger(__name__)
 _THREADS = 8
 _BATCH = 64
+# More is looked for once so little is left that the threads would soon have nothing to do.
+_REFILL = 2 * _THREADS
 # How long the worker sleeps at most: commits of other processes do not wake it.
 _POLL_SECONDS = 0.05
 _LOCK_RETRY_SECONDS = 0.02
+_FAULT_SECONDS = 1.0
 
 
 class Worker:
@@ -44,7 +49,7 @@ class Worker:
         """Work in the background from now on."""
         with self._mutex:
             if self._thread is None and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._loop, args=(False,), name="dex-worker", daemon=True)
+                self._thread = threading.Thread(target=self._background, name="dex-worker", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
@@ -54,101 +59,123 @@ class Worker:
         if self._thread is not None:
             self._thread.join()
 
+    def _background(self) -> None:
+        self._loop(until_idle=False, foreground=False)
+
     def run(self, *, until_idle: bool) -> None:
         """Work in the foreground: until stopped, or until nothing is due any more.
 
         Raises:
-            DexError: the file cannot be used.
+            DexError: the file cannot be used, or an attempt met a fault of ours.
         """
-        self._loop(until_idle)
+        self._loop(until_idle=until_idle, foreground=True)
         if self._failure is not None:
             raise self._failure
 
-    def _loop(self, until_idle: bool) -> None:
-        lock = os.open(self._lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            if not self._take(lock, until_idle):
+    def _loop(self, *, until_idle: bool, foreground: bool) -> None:
+        while not self._stopping.is_set():
+            try:
+                with self._turn(until_idle=until_idle) as is_ours:
+                    if is_ours:
+                        self._work(until_idle=until_idle, foreground=foreground)
+            except DexError as error:
+                self._failure = error
+            if foreground:
                 return
-            with ThreadPoolExecutor(_THREADS, thread_name_prefix="dex-step") as pool:
-                self._work(pool, until_idle)
-        except DexError as error:
-            self._failure = error
+            # A full disk or a busy file passes; whoever works in the background goes on then.
+            self._stopping.wait(_FAULT_SECONDS)
+
+    @contextmanager
+    def _turn(self, *, until_idle: bool) -> Iterator[bool]:
+        """Wait until this process is the one that works; False where it is stopped first, or others leave nothing."""
+        with self._parts.readers.snapshot():
+            pass  # the first look makes the data directory
+        try:
+            lock = os.open(self._lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(
+                f"cannot use {self._lock_path}: {error.strerror}",
+                "check the folder's owner and mode",
+                path=str(self._lock_path),
+            ) from error
+        try:
+            yield self._take(lock, until_idle=until_idle)
         finally:
             os.close(lock)
 
-    def _take(self, lock: int, until_idle: bool) -> bool:
-        """Wait until this process is the one that works; False where it is stopped first, or others leave nothing."""
+    def _take(self, lock: int, *, until_idle: bool) -> bool:
         while not self._stopping.is_set():
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if until_idle and not any(self._due()):
+                if until_idle and not self._due(frozenset()):
                     return False
                 self._stopping.wait(_POLL_SECONDS)
             else:
                 return True
         return False
 
-    def _work(self, pool: ThreadPoolExecutor, until_idle: bool) -> None:
-        while not self._stopping.is_set():
-            seen = self._parts.work.seen()
-            found = self._submit_due(pool)
-            with self._mutex:
-                busy = bool(self._busy)
-            if not found and not busy and until_idle:
-                return
-            if not found:
-                self._parts.work.wait(seen, _POLL_SECONDS)
+    def _work(self, *, until_idle: bool, foreground: bool) -> None:
+        pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="dex-step")
+        try:
+            while not self._stopping.is_set():
+                seen = self._parts.work.seen()
+                # What is under way now may be over in the snapshot that follows, but is never in it by half.
+                with self._mutex:
+                    busy = frozenset(self._busy)
+                due = self._due(busy) if len(busy) < _REFILL else {}
+                for key, work in due.items():
+                    self._submit(pool, key, work)
+                if foreground and (self._failure is not None or (until_idle and not due and not busy)):
+                    return
+                if not due:
+                    self._parts.work.wait(seen, _POLL_SECONDS)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
-    def _due(self) -> tuple[list[Run], list[Run], list[tuple[Run, Step]]]:
-        """Give the runs whose close or timeout is due, and the steps that are."""
+    def _due(self, busy: Collection[Any]) -> dict[Any, Callable[[], object]]:
+        """Give what is due and not under way, by what it is about: closes, timeouts and steps."""
         types = self._parts.registry.types
-        now_ms = self._parts.clock.now_ms()
+        limit = _BATCH + len(busy)
+        due: dict[Any, Callable[[], object]] = {}
         with self._parts.readers.snapshot() as snapshot:
             connection = snapshot.connection
-            closing = [run for run in runs.waiting_to_close(connection) if not self._parts.locks.under_way(run.run_id)]
-            timed_out = [run for run in runs.timed_out(connection, now_ms, _BATCH) if run.type in types]
-            due = []
-            for step in steps.due(connection, list(types), now_ms, _BATCH):
-                run = runs.by_id(connection, step.run)
-                due.append((run, step))
-        return closing, timed_out, due
+            now_ms = self._parts.now_ms(snapshot)
+            for run in runs.waiting_to_close(connection):
+                if not self._parts.locks.under_way(run.run_id):
+                    due["close", run.id] = partial(self._parts.commit, CloseEnded(run_id=run.run_id))
+            for run in runs.timed_out(connection, list(types), now_ms, limit):
+                due["timeout", run.id] = partial(time_out, self._parts, run, types[run.type])
+            found = steps.due(connection, list(types), now_ms, limit)
+            found = [step for step in found if (step.run, step.type, step.number) not in busy]
+            of_steps = {id_: runs.by_id(connection, id_) for id_ in {step.run for step in found}}
+        for step in found:
+            run = of_steps[step.run]
+            attempt = Attempt(self._parts, run, types[run.type], step, now_ms=now_ms, is_stopping=self._stopping.is_set)
+            due[step.run, step.type, step.number] = attempt.run
+        return {key: work for key, work in due.items() if key not in busy}
 
-    def _submit_due(self, pool: ThreadPoolExecutor) -> bool:
-        """Hand what is due to the threads; tell whether there was anything that is not under way already."""
-        types = self._parts.registry.types
-        closing, timed_out, due = self._due()
-        found = False
-        for run in closing:
-            found |= self._submit(pool, ("close", run.id), self._parts.commit, CloseEnded(run_id=run.run_id))
-        for run in timed_out:
-            found |= self._submit(pool, ("timeout", run.id), time_out, self._parts, run, types[run.type])
-        for run, step in due:
-            attempt = Attempt(self._parts, run, types[run.type], step)
-            found |= self._submit(pool, (step.run, step.type, step.number), attempt.run)
-        return found
-
-    def _submit(self, pool: ThreadPoolExecutor, key: Any, work: Callable[..., Any], *arguments: Any) -> bool:
+    def _submit(self, pool: ThreadPoolExecutor, key: Any, work: Callable[[], object]) -> None:
         with self._mutex:
-            if key in self._busy:
-                return False
             self._busy.add(key)
-        future = pool.submit(self._attempt, work, *arguments)
-        future.add_done_callback(lambda done: self._done(key, done))
-        return True
-
-    def _attempt(self, work: Callable[..., Any], *arguments: Any) -> None:
         try:
-            work(*arguments)
+            pool.submit(self._attempt, work).add_done_callback(lambda _: self._done(key))
+        except RuntimeError:
+            # The program is ending, and starts no threads any more.
+            self._stopping.set()
+
+    def _attempt(self, work: Callable[[], object]) -> None:
+        try:
+            work()
         except DexError:
             # The run was closed meanwhile, a lock is held or the disk is full: what is still due is tried again.
             self._stopping.wait(_LOCK_RETRY_SECONDS)
+        except Exception as error:  # noqa: BLE001  # one attempt's fault must not stop the work of all others
+            self._failure = DexError(f"the worker met a fault: {type(error).__name__}: {error}", "report it as a bug")
+            _log.exception("the worker met a fault")
+            self._stopping.wait(_FAULT_SECONDS)
 
-    def _done(self, key: Any, done: "Future[None]") -> None:
+    def _done(self, key: Any) -> None:
         with self._mutex:
             self._busy.discard(key)
-        error = done.exception()
-        if error is not None:
-            self._failure = DexError(f"the worker met a fault: {type(error).__name__}: {error}", "report it as a bug")
-            self._stopping.set()
         self._parts.work.notify()

@@ -14,7 +14,7 @@ from dex.engine.flows.records import Write
 from dex.engine.postings import to_column
 
 # A commit has one position in the journal and may write many values.
-_VALUES_PER_COMMIT = 65_536
+_VALUES_PER_COMMIT = 1 << 20
 _LONGEST_SCALAR = 300
 
 
@@ -114,7 +114,8 @@ def scalar_of(value: Any) -> str | int | float | bytes | None:
 
 
 def erase(connection: sqlite3.Connection, versions_: Iterable[int]) -> None:
-    """Delete values for good."""
+    """Delete values for good: nothing of them stays in the file's free pages."""
+    connection.execute("PRAGMA secure_delete=ON")
     connection.executemany("DELETE FROM flow_values WHERE id = ?", [(version,) for version in versions_])
 
 

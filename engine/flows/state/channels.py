@@ -7,7 +7,9 @@ from dex.engine.apply import Apply
 from dex.engine.flows.records import Publish
 from dex.wcl.errors import ChannelMessageNotFoundError
 
-_MESSAGES_PER_COMMIT = 65_536
+# A commit has one position in the journal and may publish many messages.
+_MESSAGES_PER_COMMIT = 1 << 20
+_LONGEST_ID = 18
 
 
 class Pending(NamedTuple):
@@ -58,20 +60,64 @@ def consume(connection: sqlite3.Connection, event: int, ids: list[int]) -> None:
     connection.executemany("UPDATE messages SET ended_event = ? WHERE id = ?", [(event, id_) for id_ in ids])
 
 
-def check_pending(connection: sqlite3.Connection, run: int, channel: str | None, ids: list[int]) -> None:
-    """Refuse ids that are not pending messages, of the Channel if one is named.
+def any_pending(connection: sqlite3.Connection, run: int) -> bool:
+    """Tell whether any Channel has a pending message."""
+    query = "SELECT 1 FROM messages WHERE run = ? AND ended_event IS NULL LIMIT 1"
+    return connection.execute(query, (run,)).fetchone() is not None
+
+
+def check_pending(connection: sqlite3.Connection, run: int, deletes: list[tuple[str, int]]) -> None:
+    """Refuse what is not a pending message of the Channel it is named with.
 
     Raises:
         ChannelMessageNotFoundError: naming the first such id.
     """
-    query = "SELECT 1 FROM messages WHERE id = ?1 AND run = ?2 AND ended_event IS NULL AND (?3 IS NULL OR channel = ?3)"
-    for id_ in ids:
+    query = "SELECT 1 FROM messages WHERE id = ? AND run = ? AND ended_event IS NULL AND channel = ?"
+    for channel, id_ in deletes:
         if connection.execute(query, (id_, run, channel)).fetchone() is None:
-            raise ChannelMessageNotFoundError(
-                f"there is no pending message {id_}" + (f" in Channel {channel!r}" if channel else ""),
-                "list the pending messages and use their ids",
-                message_id=str(id_),
-            )
+            raise not_pending(channel, str(id_))
+
+
+def not_pending(channel: str, message_id: str) -> ChannelMessageNotFoundError:
+    """Give the error for an id that is not one of a pending message of the Channel."""
+    return ChannelMessageNotFoundError(
+        f"there is no pending message {message_id!r} in Channel {channel!r}",
+        "list the pending messages and use their ids",
+        channel=channel,
+        message_id=message_id,
+    )
+
+
+def parse_id(channel: str, message_id: str) -> int:
+    """Give the stored form of a message's id.
+
+    Raises:
+        ChannelMessageNotFoundError: no message can have this id.
+    """
+    if not message_id.isascii() or not message_id.isdigit() or len(message_id) > _LONGEST_ID:
+        raise not_pending(channel, message_id)
+    return int(message_id)
+
+
+def copy(apply: Apply, source: int, target: int, event: int, consumed: list[int]) -> dict[int, int]:
+    """Give a new run the messages that another had pending right after an event, and some that it had consumed.
+
+    Gives the new id of each by its old one.
+    """
+    pending_then = apply.connection.execute(
+        "SELECT id, channel, data, NULL FROM messages"
+        " WHERE run = ?1 AND created_event <= ?2 AND (ended_event IS NULL OR ended_event > ?2)",
+        (source, event),
+    ).fetchall()
+    query = "SELECT id, channel, data, 1 FROM messages WHERE id = ?"
+    taken = [apply.connection.execute(query, (id_,)).fetchone() for id_ in consumed]
+    first = apply.seq * _MESSAGES_PER_COMMIT
+    rows = sorted([*pending_then, *taken])
+    apply.connection.executemany(
+        "INSERT INTO messages (id, run, channel, data, at, created_event, ended_event) VALUES (?, ?, ?, ?, ?, 1, ?)",
+        [(first + i, target, channel, data, apply.at, ended) for i, (_, channel, data, ended) in enumerate(rows)],
+    )
+    return {old: first + i for i, (old, *_) in enumerate(rows)}
 
 
 def data(connection: sqlite3.Connection, ids: list[int]) -> list[bytes]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.locks import lock_conflict
 from dex.engine.flows.records import Close, RunCommitted, TimersFired
@@ -27,14 +29,14 @@ def commit(apply: Apply, record: RunCommitted) -> Outcome:
     event = history.last_number(apply.connection, run.id) + 1
     changes = attributes.write(apply.connection, run.id, apply.seq, record.writes) if record.writes else []
     ids = channels.publish(apply, run.id, event, record.publishes) if record.publishes else []
-    channels.consume(apply.connection, event, record.deletes)
+    channels.consume(apply.connection, event, [id_ for _, id_ in record.deletes])
     detail: dict[str, Any] = dict(record.detail)
     if step is not None and record.step is not None:
         steps.finish(apply, step, event, record.step)
-    if record.kind == "timeout":
-        runs.clear_timeout(apply.connection, run)
     if run.closing is None:
         _go_on(apply, run, event, record, detail)
+    if record.kind == "timeout" and "close" not in detail:
+        runs.clear_timeout(apply.connection, run)
     if ids:
         detail["published"] = len(ids)
     history.add(apply, run.id, event, record.kind, detail, changes)
@@ -55,7 +57,7 @@ def fire_timers(apply: Apply, record: TimersFired) -> Outcome:
         raise _step_over(run, f"{record.type}-{record.number}", "is not waiting")
     event = history.last_number(apply.connection, run.id) + 1
     steps.fire(apply, step, record.timers)
-    settled = steps.settle_waits(apply, run.id, event)
+    settled = steps.settle_wait(apply, run.id, event, record.type, record.number)
     history.add(apply, run.id, event, "timer_fired", {"step": step.execution_id, "ready": settled}, [])
     return Outcome(Accepted(seq=apply.seq, run_id=run.run_id))
 
@@ -69,7 +71,7 @@ def _check(apply: Apply, run: Run, record: RunCommitted) -> Step | None:
         for key, version in record.guard:
             if found.get(key, 0) != version:
                 raise lock_conflict(run.flow_id, key)
-    channels.check_pending(apply.connection, run.id, record.channel, record.deletes)
+    channels.check_pending(apply.connection, run.id, record.deletes)
     if record.step is None:
         return None
     step = steps.get(apply.connection, run.id, record.step.type, record.step.number)
@@ -82,31 +84,41 @@ def _go_on(apply: Apply, run: Run, event: int, record: RunCommitted, detail: dic
     """Add the next steps, or close; then let waiting steps see what was published."""
     new = list(record.steps)
     close = record.close
-    while close is not None and close.if_empty and channels.sizes(apply.connection, run.id):
+    while close is not None and close.if_empty and channels.any_pending(apply.connection, run.id):
         new.extend(close.fallback)
         close = close.otherwise
     if new:
         detail["steps"] = steps.add(apply, run.id, event, new, apply.at)
-    close = _effective(apply, run, close, ended=record.step is not None)
+    close = _effective(apply, run, close, detail, ended=record.step is not None)
     if close is not None:
         detail["close"] = close_naturally(apply, run, event, close, held=record.held)
         detail["status"] = close.status
-    elif record.publishes or record.step is not None:
-        settled = steps.settle_waits(apply, run.id, event)
-        if settled:
-            detail["ready"] = settled
+        return
+    settled = _settled(apply, run, event, record)
+    if settled:
+        detail["ready"] = settled
 
 
-def _effective(apply: Apply, run: Run, close: Close | None, *, ended: bool) -> Close | None:
+def _settled(apply: Apply, run: Run, event: int, record: RunCommitted) -> list[str]:
+    """Make steps ready that this commit lets go on: any that waits where it publishes, else the one that now waits."""
+    if record.publishes:
+        return steps.settle_waits(apply, run.id, event)
+    if record.step is not None and record.step.outcome == "waiting":
+        return steps.settle_wait(apply, run.id, event, record.step.type, record.step.number)
+    return []
+
+
+def _effective(apply: Apply, run: Run, close: Close | None, detail: dict[str, Any], *, ended: bool) -> Close | None:
     """Give the close that takes effect now: a graceful one only once no step is left."""
     if close is not None and not close.graceful:
         return close
     if close is not None:
         runs.set_graceful(apply.connection, run, close)
-    close = close or run.graceful
-    if close is None or not ended:
+        # Time travel finds it here.
+        detail["output"] = None if close.output is None else msgspec.msgpack.decode(close.output)
+    elif run.graceful is None or not ended:
         return None
-    return None if steps.open_steps(apply.connection, run.id) else close
+    return None if steps.any_open(apply.connection, run.id) else close or run.graceful
 
 
 def _step_over(run: Run, execution_id: str, why: str) -> FlowNotActiveOrNotFoundError:

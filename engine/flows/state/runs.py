@@ -1,6 +1,7 @@
 """Runs: one row each. The latest run of a Flow ID is the one with the highest id."""
 
 import sqlite3
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -62,6 +63,11 @@ def by_id(connection: sqlite3.Connection, id_: int) -> Run:
 def latest(connection: sqlite3.Connection, flow_id: str) -> Run | None:
     """Give the latest run of a Flow ID."""
     return _one(connection, "flow_id = ? ORDER BY id DESC LIMIT 1", (flow_id,))
+
+
+def of_request(connection: sqlite3.Connection, flow_id: str, request_id: str) -> Run | None:
+    """Give the run of a Flow ID that a request started, the latest or an earlier one."""
+    return _one(connection, "flow_id = ? AND request_id = ? ORDER BY id DESC LIMIT 1", (flow_id, request_id))
 
 
 def find(connection: sqlite3.Connection, flow_id: str, run_id: str | None) -> Run:
@@ -165,10 +171,14 @@ def clear_timeout(connection: sqlite3.Connection, run: Run) -> None:
     connection.execute("UPDATE runs SET timeout_at = NULL WHERE id = ?", (run.id,))
 
 
-def timed_out(connection: sqlite3.Connection, now_ms: int, limit: int) -> list[Run]:
-    """Give running runs whose timeout has come."""
-    condition = "timeout_at <= ? AND timeout_at IS NOT NULL AND status = 'running' AND closing IS NULL LIMIT ?"
-    return select(connection, condition, (now_ms, limit))
+def timed_out(connection: sqlite3.Connection, types: Collection[str], now_ms: int, limit: int) -> list[Run]:
+    """Give running runs of these types whose timeout has come, the longest overdue first."""
+    # Without a hint SQLite reads all that are running.
+    source = (
+        "runs INDEXED BY runs_timeout WHERE timeout_at <= ? AND timeout_at IS NOT NULL AND status = 'running'"
+        f" AND closing IS NULL AND type IN ({', '.join('?' * len(types))}) ORDER BY timeout_at LIMIT ?"
+    )
+    return _select(connection, source, (now_ms, *types, limit))
 
 
 def waiting_to_close(connection: sqlite3.Connection) -> list[Run]:
@@ -202,5 +212,8 @@ def from_row(row: tuple[Any, ...]) -> Run:
 
 def select(connection: sqlite3.Connection, condition: str, parameters: tuple[Any, ...]) -> list[Run]:
     """Give the runs that meet a condition, which may end in an order and a limit."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE {condition}", parameters)
-    return [from_row(row) for row in rows]
+    return _select(connection, f"runs WHERE {condition}", parameters)
+
+
+def _select(connection: sqlite3.Connection, source: str, parameters: tuple[Any, ...]) -> list[Run]:
+    return [from_row(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM {source}", parameters)]

@@ -19,8 +19,11 @@ def start(apply: Apply, record: RunStarted) -> Outcome:
     """
     previous = runs.latest(apply.connection, record.flow_id)
     if previous is not None:
-        if record.request_id is not None and previous.request_id == record.request_id:
-            return _found(previous)
+        same = (
+            None if record.request_id is None else runs.of_request(apply.connection, record.flow_id, record.request_id)
+        )
+        if same is not None and same.type == record.type:
+            return _found(same)
         if not _may_reuse(previous, record):
             raise _taken(previous, record)
         if previous.running:

@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import msgspec
 
+from dex.engine.clock import LATEST_MS
 from dex.engine.flows.state import channels
 from dex.engine.flows.wait import ChannelCondition, Wait
+from dex.wcl.errors import InvalidStepResultError
 
 
 class Waiting(msgspec.Struct, array_like=True):
@@ -21,6 +23,10 @@ class Waiting(msgspec.Struct, array_like=True):
         times = self._times()
         return min((time for time, fired in zip(times, self.fired, strict=True) if not fired), default=None)
 
+    def unfired(self) -> "Waiting":
+        """Give the same wait with no timer fired; those whose time has come fire again."""
+        return Waiting(self.wait, self.since, [False] * len(self.fired))
+
     def due_timers(self, now_ms: int) -> list[int]:
         """Give the numbers of the timers whose time has come."""
         return [
@@ -30,7 +36,8 @@ class Waiting(msgspec.Struct, array_like=True):
         ]
 
     def _times(self) -> list[int]:
-        return [self.since + timer.duration // timedelta(milliseconds=1) for timer in self.wait.timers]
+        lasts = (timer.duration // timedelta(milliseconds=1) for timer in self.wait.timers)
+        return [min(self.since + ms, LATEST_MS) for ms in lasts]
 
 
 class Met(msgspec.Struct, array_like=True):
@@ -39,11 +46,31 @@ class Met(msgspec.Struct, array_like=True):
     messages: dict[str, list[int]]
     fired: list[bool]
 
+    def renumbered(self, ids: dict[int, int]) -> "Met":
+        """Give the same with messages that have other ids now."""
+        return Met({channel: [ids[id_] for id_ in taken] for channel, taken in self.messages.items()}, self.fired)
+
 
 encode = msgspec.msgpack.encode
 decode = msgspec.msgpack.Decoder(Waiting).decode
 decode_wait = msgspec.msgpack.Decoder(Wait).decode
 decode_met = msgspec.msgpack.Decoder(Met).decode
+
+
+def encode_wait(wait: Wait) -> bytes:
+    """Give the stored form of what a handler asks to wait for, proved by reading it.
+
+    Raises:
+        InvalidStepResultError: it has parts of other types than declared.
+    """
+    try:
+        data = msgspec.msgpack.encode(wait)
+        decode_wait(data)
+    except (msgspec.ValidationError, TypeError, OverflowError) as error:
+        raise InvalidStepResultError(
+            f"the wait cannot be stored: {error}", "make conditions by channels and Timer"
+        ) from error
+    return data
 
 
 def begin(wait: bytes, at: int) -> Waiting:
