@@ -95,7 +95,7 @@ def _facts(error: BaseException) -> dict[str, Any]:
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "cancelled", "message": "cancelled", "remedy": ""}
     if isinstance(error, Expired):
-        from dex.cli.durations import format_duration
+        from dex.wcl.durations import format_duration
 
         message = f"timed out after {format_duration(error.seconds)}, and a write may or may not have been applied"
         return {

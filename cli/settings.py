@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dex.cli import configfile
 from dex.cli.color import color_variable
-from dex.cli.durations import format_duration, parse_duration
+from dex.wcl.durations import format_duration, parse_duration
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.names import did_you_mean
 

@@ -1,10 +1,10 @@
-"""Durations on the command line."""
+"""Durations as people write them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dex.cli.durations import format_duration, parse_duration
+from dex.wcl.durations import format_duration, parse_duration, parse_duration_or_zero
 from dex.wcl.errors import InputError
 
 
@@ -31,3 +31,9 @@ def test_a_formatted_duration_reads_back(count: int, unit: str) -> None:
     """What `config show` prints can be given as a flag."""
     seconds = parse_duration(f"{count}{unit}")
     assert parse_duration(format_duration(seconds)) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "0ms", "0.0h"])
+def test_zero_may_be_allowed(text: str) -> None:
+    """Where zero has a meaning of its own it is written with a unit or without."""
+    assert parse_duration_or_zero(text) == 0

@@ -5,7 +5,7 @@ import re
 from dex.wcl.errors import InputError
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SHAPE = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SHAPE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 
 
 def parse_duration(text: str) -> float:
@@ -14,13 +14,23 @@ def parse_duration(text: str) -> float:
     Raises:
         InputError: `text` is not a number with one of the units ms, s, m, h, d, or is zero.
     """
-    match = _SHAPE.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"{text!r} is not a duration", "write it like 250ms, 30s, 5m or 1h", text=text)
-    seconds = float(match[1]) * _SECONDS[match[2]]
+    seconds = parse_duration_or_zero(text)
     if seconds == 0:
         raise InputError(f"a duration of {text} is no time at all", "write one above zero, such as 30s", text=text)
     return seconds
+
+
+def parse_duration_or_zero(text: str) -> float:
+    """Give a duration in seconds, or 0 where none is written out, as `0` or with a unit.
+
+    Raises:
+        InputError: `text` is not a number with one of the units ms, s, m, h, d.
+    """
+    text = text.strip()
+    match = _SHAPE.fullmatch("0s" if text == "0" else text)
+    if match is None:
+        raise InputError(f"{text!r} is not a duration", "write it like 250ms, 30s, 5m or 1h", text=text)
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def format_duration(seconds: float) -> str:
