@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dex.engine.yamlfile import Entry, Fault, compose, entries, line_of, unknown_keys
 from dex.wcl.errors import InputError
-from dex.wcl.names import did_you_mean
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -55,22 +55,14 @@ def load(path: str, *, required: bool, known: frozenset[str]) -> dict[str, Any]:
     from dex.cli.values import read_text
 
     text = read_text(path)
-    import yaml
-
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{path}:{line}: this is not YAML: {error.problem}", "correct the file") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: this is not YAML: {error}", "correct the file") from error
+    root = compose(text, path)
     return {} if root is None else _read_root(root, path, known)
 
 
 def _read_root(root: "Node", path: str, known: frozenset[str]) -> dict[str, Any]:
-    entries = _mapping(root, path, "the file")
+    found = _mapping(root, path, "the file")
     config: dict[str, Any] = {}
-    for key, node in _known(entries, path, known | {"context", "contexts"}).items():
+    for key, node in _known(found, path, known | {"context", "contexts"}).items():
         if key != "contexts":
             config[key] = _scalar(node, path, key)
             continue
@@ -81,50 +73,30 @@ def _read_root(root: "Node", path: str, known: frozenset[str]) -> dict[str, Any]
     return config
 
 
-def _mapping(node: "Node", path: str, what: str) -> dict[str, tuple[int, "Node"]]:
-    """Give the entries of a mapping with their lines; a key that comes twice is refused with both lines."""
-    if _is_null(node):
-        return {}
-    from yaml import MappingNode
-
-    if not isinstance(node, MappingNode):
-        raise InputError(f"{path}:{_line(node)}: {what} must be a mapping", "write it as `key: value` lines")
-    entries: dict[str, tuple[int, Node]] = {}
-    for key_node, value_node in node.value:
-        key, line = str(key_node.value), _line(key_node)
-        if key in entries:
-            raise InputError(
-                f"{path}: the key {key!r} comes twice, in lines {entries[key][0]} and {line}",
-                "keep one of them",
-            )
-        entries[key] = (line, value_node)
-    return entries
+def _mapping(node: "Node", path: str, what: str) -> dict[str, Entry]:
+    """Give the entries of a mapping with their lines."""
+    faults: list[Fault] = []
+    found = entries(node, what, faults)
+    _refuse_first(faults, path)
+    return found
 
 
-def _known(entries: dict[str, tuple[int, "Node"]], path: str, known: frozenset[str]) -> dict[str, "Node"]:
-    for key, (line, _) in entries.items():
-        if key not in known:
-            hint = did_you_mean(key, known) or "known keys: " + ", ".join(sorted(known))
-            raise InputError(f"{path}:{line}: unknown key {key!r}", hint, file=path, line=line)
-    return {key: node for key, (_, node) in entries.items()}
+def _known(found: dict[str, Entry], path: str, known: frozenset[str]) -> dict[str, "Node"]:
+    _refuse_first(unknown_keys(found, known), path)
+    return {key: node for key, (_, node) in found.items()}
+
+
+def _refuse_first(faults: list[Fault], path: str) -> None:
+    for line, message, remedy in faults:
+        raise InputError(f"{path}:{line}: {message}", remedy, file=path, line=line)
 
 
 def _scalar(node: "Node", path: str, key: str) -> str:
     from yaml import ScalarNode
 
     if not isinstance(node, ScalarNode):
-        raise InputError(f"{path}:{_line(node)}: {key} must be a single value", "write `key: value`")
+        raise InputError(f"{path}:{line_of(node)}: {key} must be a single value", "write `key: value`")
     return str(node.value)
-
-
-def _is_null(node: "Node") -> bool:
-    from yaml import ScalarNode
-
-    return isinstance(node, ScalarNode) and node.tag == "tag:yaml.org,2002:null"
-
-
-def _line(node: "Node") -> int:
-    return int(node.start_mark.line) + 1
 
 
 def save(path: str, config: Mapping[str, Any]) -> None:
