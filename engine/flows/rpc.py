@@ -134,6 +134,13 @@ class RPC(Generic[Input, Output]):
                 handler=self.name,
                 returned=type(result).__name__,
             )
+        if not isinstance(result.next_steps, list | tuple):
+            raise InvalidStepResultError(
+                f"RPC {self.name} goes on with {type(result.next_steps).__name__}",
+                "give next_steps as a list or tuple",
+                handler=self.name,
+                returned=type(result.next_steps).__name__,
+            )
         for movement in result.next_steps:
             if not isinstance(movement, StepMovement):
                 raise InvalidStepResultError(
