@@ -56,6 +56,50 @@ COMMANDS: Table = {
             "tail": "Follow a feed.",
         },
     ),
+    "flow": (
+        "Start, call, inspect and stop Flows.",
+        {
+            "types": "List the Flow definitions that are loaded.",
+            "start": "Start a Flow.",
+            "invoke": "Call an RPC.",
+            "search": "Find runs, the newest first.",
+            "describe": "Tell all about one run.",
+            "state": "Tell what a run holds now: Steps that are not over, and pending messages.",
+            "history": "Read the events of a run: one for each commit.",
+            "watch": "Follow the events of a run.",
+            "get": "Read attributes.",
+            "set": "Write attributes, all in one commit.",
+            "publish": "Publish messages to a Channel, all in one commit.",
+            "messages": "List the pending messages of a Channel, the oldest first.",
+            "delete-messages": "Delete pending messages of a Channel, all of them or none.",
+            "wait": "Wait until a run is closed, and tell how it ended.",
+            "wait-step": "Wait until a Step is over.",
+            "wait-attribute": "Wait until an attribute has a value.",
+            "skip-timer": "Fire a timer of a waiting Step now.",
+            "stop": "Close a run at once.",
+            "time-travel": "Go on from a past state in a new run.",
+            "purge": "Delete a closed run with all it holds, its history included.",
+            "run": "Work Steps and timers in the foreground.",
+        },
+    ),
+    "profile": (
+        "Keep customer profiles by email address, in a hash-partitioned AttributeMap.",
+        {
+            "start": "Start the directory.",
+            "upsert": "Add or replace a profile.",
+            "get": "Read a profile by email address.",
+            "import": "Upsert profiles from a file.",
+        },
+    ),
+    "subscriber": (
+        "Keep subscribers in order, in a sequentially chunked AttributeMap.",
+        {
+            "start": "Start the list.",
+            "register": "Append a subscriber.",
+            "page": "Read one page, the newest first.",
+            "list": "Read subscribers, the newest first, page after page.",
+        },
+    ),
     "smoke": "Check the target end to end.",
     "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),
     "context": (
@@ -76,7 +120,9 @@ class DexCommand(TyperCommand):
 
     def __init__(self, name: str | None, **attributes: Any) -> None:
         super().__init__(name, **attributes)
-        self.params = [*self.params, *GLOBAL_OPTIONS]
+        # A command's own option, such as the timeout of `flow start`, comes before a global one of its name.
+        own = {flag for parameter in self.params for flag in parameter.opts}
+        self.params = [*self.params, *(option for option in GLOBAL_OPTIONS if not own & set(option.opts))]
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command inside its session."""
@@ -162,7 +208,8 @@ class Root(LazyGroup):
 
 
 def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
-    own = [parameter for parameter in command.get_params(ctx) if parameter not in GLOBAL_OPTIONS]
+    parameters = command.get_params(ctx)
+    own = [parameter for parameter in parameters if parameter not in GLOBAL_OPTIONS]
     for title, kind in (("Arguments", "argument"), ("Options", "option")):
         records = [parameter.get_help_record(ctx) for parameter in own if parameter.param_type_name == kind]
         rows = [record for record in records if record is not None]
@@ -170,7 +217,7 @@ def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
             with formatter.section(title):
                 formatter.write_dl(rows)
     with formatter.section("Global options"):
-        formatter.write_dl([option.get_help_record(ctx) for option in GLOBAL_OPTIONS])
+        formatter.write_dl([option.get_help_record(ctx) for option in GLOBAL_OPTIONS if option in parameters])
 
 
 def load(path: tuple[str, ...]) -> Any:
@@ -188,7 +235,7 @@ def _module_name(word: str) -> str:
 
 def run(args: list[str], host: Host) -> int:
     """Run one command line and give its exit code; errors are the caller's to conclude."""
-    root = Root(name="dex", help="Work with durable StateStores and Feeds.", rich_markup_mode=None)
+    root = Root(name="dex", help="Work with durable StateStores, Feeds and Flows.", rich_markup_mode=None)
     try:
         with root.make_context("dex", list(args), obj=host) as ctx:
             return root.invoke(ctx) or 0

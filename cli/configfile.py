@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from yaml import Node
 
 
+_LISTS = frozenset({"flows"})
+"""Settings that may be lists; they are kept as text with commas, as in the environment."""
+
+
 def default_path(environ: Mapping[str, str]) -> Path:
     """Give where the file is looked for when nobody says."""
     return base_dir(environ, "XDG_CONFIG_HOME", ".config") / "dex" / "config.yaml"
@@ -92,8 +96,10 @@ def _refuse_first(faults: list[Fault], path: str) -> None:
 
 
 def _scalar(node: "Node", path: str, key: str) -> str:
-    from yaml import ScalarNode
+    from yaml import ScalarNode, SequenceNode
 
+    if key in _LISTS and isinstance(node, SequenceNode):
+        return ",".join(_scalar(item, path, f"an item of {key}") for item in node.value)
     if not isinstance(node, ScalarNode):
         raise InputError(f"{path}:{line_of(node)}: {key} must be a single value", "write `key: value`")
     return str(node.value)

@@ -81,6 +81,16 @@ def conclude(error: BaseException, style: Style) -> int:
     return code
 
 
+def warn(problem: DexError, style: Style) -> None:
+    """Write one line about what went wrong beside a command that goes on."""
+    from dex.cli.render.text import printable
+
+    if style.json:
+        _write(_json({"warning": error_to_json(problem)}))
+    else:
+        _write(f"warning: {printable(str(problem))}\n")
+
+
 def error_to_json(error: DexError) -> dict[str, Any]:
     """Give kind, message, remedy and facts of an error in the forms that JSON has."""
     from dex.wcl.values import value_to_json

@@ -15,11 +15,16 @@ def given(ctx: Any) -> dict[str, Any]:
 
 
 def _keep(ctx: Any, parameter: Any, value: Any) -> None:
-    if value is None or value is False or value == 0:
+    if value is None or value is False or value in (0, ()):
         return
     flags = given(ctx)
     name = parameter.opts[-1].removeprefix("--")
-    flags[name] = flags.get(name, 0) + value if name == "verbose" else value
+    if name == "verbose":
+        flags[name] = flags.get(name, 0) + value
+    elif parameter.multiple:
+        flags[name] = ",".join([*flags.get(name, "").split(","), *value]).removeprefix(",")
+    else:
+        flags[name] = value
 
 
 def _option(*names: str, help: str, **more: Any) -> TyperOption:  # noqa: A002 - Typer's own name for it
@@ -40,6 +45,13 @@ GLOBAL_OPTIONS = [
         type=str,
         metavar="FORMAT",
         help="table, json, ndjson, yaml or csv; table on a terminal, else json [DEX_OUTPUT].",
+    ),
+    _option(
+        "--flows",
+        type=str,
+        multiple=True,
+        metavar="FILE_OR_MODULE",
+        help="Your Flow definitions; repeatable [DEX_FLOWS].",
     ),
     _option("--timeout", type=str, metavar="DURATION", help="Give up after 250ms, 30s, 5m, 1h [DEX_TIMEOUT]."),
     _option("--color", type=str, metavar="MODE", help="auto, always or never [NO_COLOR, FORCE_COLOR]."),

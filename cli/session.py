@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dex.cli.color import wants_color
-from dex.cli.exits import Style
+from dex.cli.exits import Style, warn
 from dex.cli.output import Output
 from dex.cli.settings import resolve
 
 if TYPE_CHECKING:
+    from dex.engine.client import Client
+    from dex.engine.flows.registry import Registry
     from dex.engine.housekeeping import Retention
     from dex.engine.local import LocalEngine
 
@@ -37,8 +39,25 @@ class Session:
         if self._opened is None:
             from dex.engine.local import LocalEngine
 
-            self._opened = LocalEngine(self.settings["data-dir"], retention=self._retention())
+            self._opened = LocalEngine(self.settings["data-dir"], retention=self._retention(), registry=self._registry)
         return self._opened
+
+    @property
+    def client(self) -> "Client":
+        """The SDK's client of the same engine."""
+        from dex.engine.client import Client
+
+        return Client(self.engine)
+
+    def _registry(self) -> "Registry":
+        """Load the Flow types, once a command needs them; what cannot be loaded is told and stops nothing."""
+        from dex.engine.flows.builtin import default_registry
+
+        registry = default_registry(self.settings["flows"])
+        for problem in registry.problems:
+            if not self.quiet:
+                warn(problem, self.style)
+        return registry
 
     def _retention(self) -> "Retention":
         """Give how much of the journal is kept, where the settings say so."""
@@ -105,7 +124,7 @@ class Host:
     def session(self, flags: dict[str, Any]) -> Session:
         """Make the session of one command and remember how its errors are written."""
         merged = {**self.flags, **flags}
-        moved = any(merged.get(name) != self.flags.get(name) for name in ("data-dir", "context", "config"))
+        moved = any(merged.get(name) != self.flags.get(name) for name in ("data-dir", "context", "config", "flows"))
         session = Session(merged, None if moved else self.engine)
         self.style = session.style
         return session

@@ -68,6 +68,14 @@ def _path(text: str) -> str:
         raise InputError(f"{text!r} has no home directory", "write the path in full") from error
 
 
+def _sources(text: str) -> list[str]:
+    """Read the sources of Flow definitions, with commas between them."""
+    sources = [source.strip() for source in text.split(",")]
+    if not all(sources):
+        raise InputError(f"{text!r} has an empty name", "write files or modules with commas between them")
+    return sources
+
+
 def _data_dir(environ: Environ) -> str:
     return str(configfile.base_dir(environ, "XDG_DATA_HOME", ".local/share") / "dex")
 
@@ -85,6 +93,7 @@ SETTINGS = (
     Setting("data-dir", _variable("DEX_DATA_DIR"), _path, _data_dir),
     Setting("output", _variable("DEX_OUTPUT"), _output, _none),
     Setting("timeout", _variable("DEX_TIMEOUT"), parse_duration, _none),
+    Setting("flows", _variable("DEX_FLOWS"), _sources, lambda _environ: []),
     Setting("color", color_variable, _color, lambda _environ: "auto"),
     Setting("journal-max-bytes", _none, _bytes, _none),
     Setting("journal-max-age", _none, parse_duration, _none),

@@ -7,11 +7,15 @@ UTF-8 reach a row byte for byte.
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from dex.wcl.errors import InputError
 from dex.wcl.values import value_from_json
+
+ReadJson: TypeAlias = Callable[[str, str], Any]
+"""Reads JSON; its second argument is what to quote in an error."""
 
 
 def read_bytes(source: str) -> bytes:
@@ -87,8 +91,8 @@ def value_from(argument: str) -> Any:
     return typed(argument[2:], argument) if argument.startswith(":=") else _text(argument)
 
 
-def assignment(argument: str) -> tuple[str, Any]:
-    """Read `k=v`, `k:=JSON` or `k=@FILE`.
+def assignment(argument: str, read: ReadJson | None = None) -> tuple[str, Any]:
+    """Read `k=v`, `k:=JSON` or `k=@FILE`; `read` is what reads JSON, instead of `typed`.
 
     Raises:
         InputError: there is no name or no `=`, the JSON is wrong or the file cannot be read.
@@ -99,19 +103,19 @@ def assignment(argument: str) -> tuple[str, Any]:
     if not equals or not name:
         raise InputError(f"{argument!r} is not an assignment", "write k=text, k:=JSON or k=@FILE", argument=argument)
     if is_typed:
-        return name, typed(value, argument)
+        return name, (read or typed)(value, argument)
     return name, read_bytes(value[1:]) if value.startswith("@") else _text(value)
 
 
-def assignments(arguments: list[str]) -> dict[str, Any]:
-    """Read several assignments.
+def assignments(arguments: list[str], read: ReadJson | None = None) -> dict[str, Any]:
+    """Read several assignments; `read` is as in `assignment`.
 
     Raises:
         InputError: as `assignment`, or a name is given twice.
     """
     values: dict[str, Any] = {}
     for argument in arguments:
-        name, value = assignment(argument)
+        name, value = assignment(argument, read)
         if name in values:
             raise InputError(f"{name!r} is given twice", "give each name one value", name=name)
         values[name] = value

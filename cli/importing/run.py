@@ -20,9 +20,10 @@ Send = Callable[[list[Any]], list[Any]]
 
 
 class Tally:
-    """What became of the lines."""
+    """What became of the lines; `replaces` tells whether it is known which of them replaced something."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, replaces: bool = True) -> None:
+        self._replaces = replaces
         self.read = self.applied = self.replaced = self.failed = 0
         self.failures: list[dict[str, Any]] = []
 
@@ -45,7 +46,8 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """Give the numbers."""
-        return {"read": self.read, "applied": self.applied, "replaced": self.replaced, "failed": self.failed}
+        replaced = {"replaced": self.replaced} if self._replaces else {}
+        return {"read": self.read, "applied": self.applied, **replaced, "failed": self.failed}
 
 
 class _Pending(NamedTuple):
@@ -53,10 +55,13 @@ class _Pending(NamedTuple):
     item: Any
 
 
-def import_file(session: Session, file: str, form: str | None, make: Make, send: Send) -> None:
+def import_file(
+    session: Session, file: str, form: str | None, make: Make, send: Send, *, replaces: bool = True
+) -> None:
     """Read a file, make an item of each line and send them in batches; print what became of them.
 
     `make` turns a record and its bytes into an item or raises DexError; `send` gives a result for each item.
+    `replaces` tells whether results say that they replaced something.
 
     Raises:
         InputError: the file cannot be read, or its form is unknown.
@@ -65,7 +70,7 @@ def import_file(session: Session, file: str, form: str | None, make: Make, send:
     form = form or ("csv" if file.endswith(".csv") else "ndjson")
     if form not in ("ndjson", "csv"):
         raise InputError(f"{form!r} is not a format of imports", "use ndjson or csv")
-    tally = Tally()
+    tally = Tally(replaces=replaces)
     stream, total = _open(file)
     with stream, progress(session, f"importing {file}", total) as advance:
         lines = csv_lines(stream) if form == "csv" else json_lines(stream)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-_LISTS = ("rows", "records", "entries", "subscribers")
+_LISTS = ("rows", "records", "entries", "subscribers", "flows", "events", "messages")
 
 
 def rows_of(data: Any) -> list[dict[str, Any]] | None:

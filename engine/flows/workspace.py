@@ -31,7 +31,7 @@ class Workspace:
         consumed: Mapping[str, Sequence[bytes]] | None = None,
         step_locals: Mapping[str, bytes] = _NOTHING,
     ) -> None:
-        self._schema = schema
+        self.schema = schema
         self._access = access
         self._attributes = attributes
         self._channels = channels or {}
@@ -82,7 +82,7 @@ class Workspace:
             AttributeMapNotLoadedError: it was not.
             FlowDefinitionError: the name is not declared.
         """
-        if name not in self._schema.attribute_maps:
+        if name not in self.schema.attribute_maps:
             self._refuse_attribute(name)
         if name not in self._access.maps:
             raise _not_loaded(name, None)
@@ -176,15 +176,15 @@ class Workspace:
         return key in self._access.channels or name in self._access.channels
 
     def _check_attribute(self, name: str, key: str) -> None:
-        if name not in (self._schema.attributes if key == name else self._schema.attribute_maps):
+        if name not in (self.schema.attributes if key == name else self.schema.attribute_maps):
             self._refuse_attribute(name)
 
     def _refuse_attribute(self, name: str) -> NoReturn:
-        raise undeclared("Attribute", name, [*self._schema.attributes, *self._schema.attribute_maps])
+        raise undeclared("Attribute", name, [*self.schema.attributes, *self.schema.attribute_maps])
 
     def _check_channel(self, name: str, key: str) -> None:
-        if name not in (self._schema.channels if key == name else self._schema.channel_maps):
-            raise undeclared("Channel", name, [*self._schema.channels, *self._schema.channel_maps])
+        if name not in (self.schema.channels if key == name else self.schema.channel_maps):
+            raise undeclared("Channel", name, [*self.schema.channels, *self.schema.channel_maps])
 
 
 def _not_loaded(name: str, key: str | None) -> AttributeMapNotLoadedError:
@@ -197,7 +197,7 @@ def _not_loaded(name: str, key: str | None) -> AttributeMapNotLoadedError:
         )
     return AttributeMapNotLoadedError(
         f"{key} is not loaded",
-        "name the instance in load_attribute_map_instances of the declaration or the invocation",
+        "name the instance in load_attribute_map_instances of the RPC or the invocation; at the shell, in --load",
         attribute_map=name,
         instance=split(key)[1],
     )

@@ -1,0 +1,28 @@
+"""`dex flow history` (spec: FL-12)."""
+
+from typing import Annotated
+
+import typer
+
+from dex.cli.params import FlowId, Limit, RunId
+from dex.cli.session import Ctx
+from dex.wcl.commands.flows import PageHistory
+
+EXAMPLES = """
+dex flow history order-1 -o table
+dex flow history order-1 --after 100 --limit 50
+"""
+
+
+def run(
+    ctx: Ctx,
+    flow_id: FlowId,
+    after: Annotated[int, typer.Option("--after", metavar="N", help="Start after this event.")] = 0,
+    limit: Limit = 100,
+    run_id: RunId = None,
+) -> None:
+    """Read the events of a run: one for each commit.
+
+    The result's next is what --after takes for the next page; the last page has none.
+    """
+    ctx.obj.out.result(ctx.obj.engine.execute(PageHistory(flow_id=flow_id, run_id=run_id, after=after, limit=limit)))

@@ -1,0 +1,45 @@
+"""`dex flow search` (spec: FL-12)."""
+
+from typing import Annotated, get_args
+
+import typer
+
+from dex.cli.flowvalues import attributes_from, choice
+from dex.cli.params import Limit
+from dex.cli.session import Ctx
+from dex.wcl.commands.flows import SearchFlows, Status
+
+EXAMPLES = """
+dex flow search --type OrderFlow --status running
+dex flow search --attr Status=open --attr Priority:=3 --limit 20
+"""
+
+
+def run(
+    ctx: Ctx,
+    flow_type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Only this type.")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option("--status", metavar="STATUS", help="running, completed, failed, canceled or terminated."),
+    ] = None,
+    attr: Annotated[
+        list[str] | None,
+        typer.Option("--attr", metavar="K=V", help="Attribute with this value: k=text or k:=JSON; repeatable."),
+    ] = None,
+    limit: Limit = 100,
+    page_token: Annotated[
+        str | None, typer.Option("--page-token", metavar="TOKEN", help="The next_page_token of a page.")
+    ] = None,
+) -> None:
+    """Find runs, the newest first.
+
+    The result's next_page_token is what --page-token takes for the next page; the last page has none.
+    """
+    command = SearchFlows(
+        type=flow_type,
+        status=None if status is None else choice(status, get_args(Status), "--status"),
+        attributes=attributes_from(attr or []),
+        limit=limit,
+        page_token=page_token,
+    )
+    ctx.obj.out.result(ctx.obj.engine.execute(command))
