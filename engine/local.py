@@ -1,7 +1,7 @@
 """The embedded engine: one SQLite file, used by one process or many."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -47,8 +47,8 @@ class LocalEngine:
     """Carries out typed commands on the file in a data directory.
 
     `timeout` is how many seconds a command waits while other processes hold the file. `registry` gives the Flow types,
-    when the first Flow command asks for them. Closing gives housekeeping a moment, so that a sequence of short
-    processes also gets it done.
+    when the first Flow command asks for them; `attribute_stores` names the stores that runs may be synced to. Closing
+    gives housekeeping a moment, so that a sequence of short processes also gets it done.
 
     Raises:
         Refused: at the first command, where the directory or the file cannot be used.
@@ -62,9 +62,11 @@ class LocalEngine:
         retention: Retention | None = None,
         clock: Clock | None = None,
         registry: "Callable[[], Registry] | None" = None,
+        attribute_stores: Collection[str] = (),
     ) -> None:
         self.path: Path = database_path(data_dir)
         self._registry = registry
+        self._attribute_stores = attribute_stores
         self._clock = clock or SystemClock()
         self._housekeeping = Housekeeping(self._clock, retention or Retention())
         self._writer = Writer(self.path, self._clock, timeout, self._wake)
@@ -104,7 +106,8 @@ class LocalEngine:
         from dex.engine.flows.service import Flows
 
         registry = Registry() if self._registry is None else self._registry()
-        return Flows(self._readers, self._writer, registry, self._clock, self.path.parent)
+        stores = self._attribute_stores
+        return Flows(self._readers, self._writer, registry, self._clock, self.path.parent, stores)
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share a commit."""

@@ -21,6 +21,7 @@ from dex.engine.flows.records import (
     Write,
 )
 from dex.engine.flows.retry import RetryPolicy
+from dex.engine.flows.runtime.effects import write_of
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import channels, history, runs, steps, waits
 from dex.engine.flows.state.runs import Run
@@ -45,6 +46,7 @@ from dex.wcl.commands.flows import (
     UpdateFlowConfig,
 )
 from dex.wcl.errors import NotFound, Refused, ValueMappingError
+from dex.wcl.names import did_you_mean
 
 
 def start(parts: Parts, command: StartFlow) -> FlowStarted:
@@ -56,6 +58,7 @@ def start(parts: Parts, command: StartFlow) -> FlowStarted:
         FlowAlreadyStartedError: the Flow ID is taken.
     """
     flow_type = parts.registry.get(command.type)
+    _check_stores(parts, command.attribute_stores)
     started: Any = parts.commit(
         RunStarted(
             flow_id=command.flow_id,
@@ -91,7 +94,8 @@ def set_attributes(parts: Parts, command: SetAttributes) -> Accepted:
     for write in writes:
         if write.data is not None or not flow_type.schema.attribute_of_key(write.key).hard_delete_on_null:
             raise runs.not_active(command.flow_id, run)
-    return _accepted(parts, AttributesErased(run_id=run.run_id, keys=[write.key for write in writes]))
+    keys, synced = [write.key for write in writes], [write.key for write in writes if write.synced]
+    return _accepted(parts, AttributesErased(run_id=run.run_id, keys=keys, synced=synced))
 
 
 def publish(parts: Parts, command: PublishMessages) -> Accepted:
@@ -138,7 +142,13 @@ def time_travel(parts: Parts, command: TimeTravel) -> FlowStarted:
     with parts.readers.snapshot() as snapshot:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
         event = _event(snapshot.connection, run, command.to)
-    record = RunTraveled(run_id=run.run_id, new_run_id=parts.clock.new_id(), event=event, reason=command.reason)
+    record = RunTraveled(
+        run_id=run.run_id,
+        new_run_id=parts.clock.new_id(),
+        event=event,
+        reason=command.reason,
+        synced=sorted(parts.registry.get(run.type).schema.synced) if run.attribute_stores else [],
+    )
     started: Any = parts.commit(record)
     return started  # type: ignore[no-any-return]  # as the apply function gives it
 
@@ -175,6 +185,7 @@ def skip_timer(parts: Parts, command: SkipTimer) -> Accepted:
 
 def update_config(parts: Parts, command: UpdateFlowConfig) -> Accepted:
     """Change the stores that a run is synced to."""
+    _check_stores(parts, command.attribute_stores)
     run = _run(parts, command.flow_id, None)
     return _accepted(parts, ConfigUpdated(run_id=run.run_id, attribute_stores=command.attribute_stores))
 
@@ -182,6 +193,21 @@ def update_config(parts: Parts, command: UpdateFlowConfig) -> Accepted:
 def _accepted(parts: Parts, record: Any) -> Accepted:
     result: Any = parts.commit(record)
     return result  # type: ignore[no-any-return]  # as the apply functions give it
+
+
+def _check_stores(parts: Parts, names: list[str]) -> None:
+    """Refuse Attribute Stores that are not configured (spec: Y-04).
+
+    Raises:
+        Refused: naming the first such store, with the nearest name.
+    """
+    for name in names:
+        if name not in parts.attribute_stores:
+            known = sorted(parts.attribute_stores)
+            listing = f"configured: {', '.join(known)}" if known else "none is configured; name a file by --sync-config"
+            raise Refused(
+                f"there is no Attribute Store {name!r}", did_you_mean(name, known) or listing, store=name, known=known
+            )
 
 
 def _run(parts: Parts, flow_id: str, run_id: str | None) -> Run:
@@ -207,7 +233,7 @@ def _writes(flow_type: FlowType, attributes: dict[str, Any]) -> list[Write]:
         definition = flow_type.schema.attribute_of_key(written)
         key = flow_type.schema.attribute_key(written)
         data = None if value is None else _encode(value, definition.value_type, f"Attribute {key}")
-        writes.append(Write(key, data))
+        writes.append(write_of(flow_type.schema, key, data))
     return writes
 
 

@@ -14,10 +14,11 @@ Ending = Literal["completed", "failed", "canceled"]
 
 
 class Write(msgspec.Struct, array_like=True, frozen=True):
-    """A new value of an attribute, in its stored form; None deletes."""
+    """A new value of an attribute, in its stored form; None deletes. `synced` ones go to the run's stores as well."""
 
     key: str
     data: bytes | None
+    synced: bool = False
 
 
 class NewStep(msgspec.Struct, array_like=True, frozen=True):
@@ -134,12 +135,16 @@ class RunStopped(_Record, frozen=True):
 
 
 class RunTraveled(_Record, frozen=True):
-    """A new run that goes on after an event of an old one; event 0 is before the first step (spec: FL-13)."""
+    """A new run that goes on after an event of an old one (spec: FL-13).
+
+    `synced` names the attributes and maps whose rows are to be rewritten (spec: Y-21).
+    """
 
     run_id: str
     new_run_id: str
     event: int
     reason: str
+    synced: list[str] = msgspec.field(default_factory=list)
 
 
 class RunPurged(_Record, frozen=True):
@@ -149,10 +154,22 @@ class RunPurged(_Record, frozen=True):
 
 
 class AttributesErased(_Record, frozen=True):
-    """Hard-delete attributes of a closed run, deleted for good (spec: FL-16)."""
+    """Hard-delete attributes of a closed run, deleted for good; some are `synced` (spec: FL-16)."""
 
     run_id: str
     keys: list[str]
+    synced: list[str] = msgspec.field(default_factory=list)
+
+
+class AttributesSynced(_Record, frozen=True):
+    """Attributes that a store has been told of, or that were given up with the reason `dropped` (spec: Y-19).
+
+    Each is the run's number in this file, the key, and the position of the mark that the writer read.
+    """
+
+    store: str
+    entries: list[tuple[int, str, int]]
+    dropped: str | None = None
 
 
 class ConfigUpdated(_Record, frozen=True):
@@ -171,5 +188,6 @@ FlowRecord = (
     | RunTraveled
     | RunPurged
     | AttributesErased
+    | AttributesSynced
     | ConfigUpdated
 )

@@ -17,7 +17,10 @@ D = TypeVar("D", bound=Definition)
 
 
 class PersistenceSchema:
-    """Attributes, AttributeMaps, Channels and ChannelMaps by name; Attributes and their maps share their names."""
+    """Attributes, AttributeMaps, Channels and ChannelMaps by name; Attributes and their maps share their names.
+
+    `synced` names the Attributes and maps that are synced to the Attribute Stores of a run.
+    """
 
     def __init__(self, definitions: tuple[Definition, ...]) -> None:
         self.definitions = definitions
@@ -25,6 +28,11 @@ class PersistenceSchema:
         self.attribute_maps = _by_name(definitions, AttributeMap)
         self.channels = _by_name(definitions, Channel)
         self.channel_maps = _by_name(definitions, ChannelMap)
+        self.synced = frozenset(
+            name
+            for name, definition in (*self.attributes.items(), *self.attribute_maps.items())
+            if definition.sync_to_attribute_store
+        )
         _refuse_shared(self.attributes, self.attribute_maps)
         _refuse_shared(self.channels, self.channel_maps)
         self._refuse_shared_indexes()

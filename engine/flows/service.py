@@ -1,6 +1,6 @@
 """Flow commands on the embedded engine: each is one function of the runtime's parts and the command."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,17 @@ _WORK_WHILE = (commands.WaitForFlow, commands.WaitForStep, commands.WaitForAttri
 class Flows:
     """The Flows of one data directory. `worker` executes their Steps once it is started."""
 
-    def __init__(self, readers: Readers, writer: Writer, registry: Registry, clock: Clock, data_dir: Path) -> None:
-        self.parts = Parts(readers, writer, registry, Locks(), clock, Changes(), Changes())
+    def __init__(
+        self,
+        readers: Readers,
+        writer: Writer,
+        registry: Registry,
+        clock: Clock,
+        data_dir: Path,
+        attribute_stores: Collection[str],
+    ) -> None:
+        stores = frozenset(attribute_stores)
+        self.parts = Parts(readers, writer, registry, Locks(), clock, Changes(), Changes(), stores)
         self.worker = Worker(self.parts, data_dir / "worker.lock")
 
     def execute(self, command: Any) -> Any:

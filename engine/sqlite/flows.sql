@@ -39,3 +39,21 @@ CREATE TABLE steps (
 ) WITHOUT ROWID;
 CREATE INDEX steps_due ON steps (due_at) WHERE due_at IS NOT NULL AND ended_event IS NULL;
 CREATE INDEX steps_open ON steps (run) WHERE ended_event IS NULL;
+
+-- The outbox of Attribute Store sync: one mark for each store and attribute that it has not been told of, with the
+-- position that made it and when it was first made; and what was given up.
+CREATE TABLE sync_marks (
+  store TEXT NOT NULL, run INTEGER NOT NULL, key TEXT NOT NULL, seq INTEGER NOT NULL, marked_at INTEGER NOT NULL,
+  PRIMARY KEY (store, run, key)
+) WITHOUT ROWID;
+CREATE INDEX sync_marks_run ON sync_marks (run);
+CREATE TABLE sync_drops (
+  id INTEGER PRIMARY KEY, store TEXT NOT NULL, run INTEGER NOT NULL, key TEXT NOT NULL, marked_at INTEGER NOT NULL,
+  dropped_at INTEGER NOT NULL, reason TEXT NOT NULL
+);
+
+-- Who may write to the stores: one row, its epoch rises with each take-over. And the name of this data directory.
+CREATE TABLE sync_lease (
+  id INTEGER PRIMARY KEY CHECK (id = 1), cluster_id TEXT NOT NULL, owner TEXT NOT NULL, epoch INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+);

@@ -37,7 +37,7 @@ def open_engine(data_dir: Path, clock: FakeClock) -> Iterator[OpenEngine]:
     opened: list[LocalEngine] = []
 
     def open_(directory: Path = data_dir, **options: Any) -> LocalEngine:
-        opened.append(LocalEngine(directory, **{"clock": clock, **options}))
+        opened.append(LocalEngine(directory, **{"clock": clock, "attribute_stores": ["orders"], **options}))
         return opened[-1]
 
     yield open_

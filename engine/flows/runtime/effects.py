@@ -18,6 +18,7 @@ from dex.engine.flows.decision import (
 )
 from dex.engine.flows.flowtype import FlowType
 from dex.engine.flows.records import Close, NewStep, Publish, Write
+from dex.engine.flows.schema import PersistenceSchema
 from dex.engine.flows.state import channels
 from dex.engine.flows.workspace import Workspace
 
@@ -30,11 +31,16 @@ def of_workspace(workspace: Workspace) -> dict[str, Any]:
     """
     events = [[name, msgspec.msgpack.decode(data)] for name, data in workspace.events]
     return {
-        "writes": [Write(key, data) for key, data in workspace.writes.items()],
+        "writes": [write_of(workspace.schema, key, data) for key, data in workspace.writes.items()],
         "publishes": [Publish(channel, data) for channel, data in workspace.publishes],
         "deletes": [(key, channels.parse_id(key, message_id)) for key, message_id in workspace.deleted_messages],
         "detail": {"events": events} if events else {},
     }
+
+
+def write_of(schema: PersistenceSchema, key: str, data: bytes | None) -> Write:
+    """Give the record of a write, which says whether the attribute is synced."""
+    return Write(key, data, key.partition("/")[0] in schema.synced)
 
 
 def next_steps(flow_type: FlowType, movements: Iterable[StepMovement]) -> list[NewStep]:

@@ -47,7 +47,8 @@ def makes_work(record: FlowRecord) -> bool:
 class Parts(NamedTuple):
     """The runtime's surroundings: where it reads and commits, which Flows it knows, and who holds what.
 
-    `changes` tells of every commit, `work` of those after which a step may be due.
+    `changes` tells of every commit, `work` of those after which a step may be due. `attribute_stores` names the stores
+    that a run may be synced to.
     """
 
     readers: Readers
@@ -57,6 +58,7 @@ class Parts(NamedTuple):
     clock: Clock
     changes: Changes
     work: Changes
+    attribute_stores: frozenset[str]
 
     def commit(self, record: FlowRecord) -> object:
         """Commit a record and give its result.

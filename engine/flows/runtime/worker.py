@@ -19,7 +19,7 @@ from dex.engine.flows.records import CloseEnded
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.runtime.stepping import Attempt
 from dex.engine.flows.runtime.timeouts import time_out
-from dex.engine.flows.state import runs, steps
+from dex.engine.flows.state import outbox, runs, steps
 from dex.wcl.errors import DexError, Refused
 
 _log = logging.getLogger(__name__)
@@ -141,7 +141,7 @@ class Worker:
         with self._parts.readers.snapshot() as snapshot:
             connection = snapshot.connection
             now_ms = self._parts.now_ms(snapshot)
-            for run in runs.waiting_to_close(connection):
+            for run in outbox.closable(connection):
                 if not self._parts.locks.under_way(run.run_id):
                     due["close", run.id] = partial(self._parts.commit, CloseEnded(run_id=run.run_id))
             for run in runs.timed_out(connection, list(types), now_ms, limit):

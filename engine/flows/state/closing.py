@@ -2,7 +2,7 @@
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import Close, CloseEnded, RunStopped
-from dex.engine.flows.state import history, runs, steps
+from dex.engine.flows.state import history, outbox, runs, steps
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import Accepted
 
@@ -12,10 +12,11 @@ _STOPPED = {"cancel": "canceled", "fail": "failed", "terminate": "terminated"}
 def close_naturally(apply: Apply, run: Run, event: int, close: Close, *, held: bool) -> str:
     """Stop the steps, and close the run unless something holds it open; give `closed` or `closing`.
 
-    `held` tells that transactional or locking RPCs are under way, which may still commit.
+    `held` tells that transactional or locking RPCs are under way, which may still commit; so do attributes that a store
+    has not been told of yet.
     """
     steps.end_all(apply.connection, run.id, event)
-    if held:
+    if held or outbox.is_pending(apply.connection, run.id):
         runs.set_closing(apply.connection, run, close)
         return "closing"
     runs.close(apply.connection, run, close.status, apply.at, output=close.output, error=close.error)
@@ -25,7 +26,7 @@ def close_naturally(apply: Apply, run: Run, event: int, close: Close, *, held: b
 def end_close(apply: Apply, record: CloseEnded) -> Outcome:
     """Close a run whose close need wait no longer; one that was closed meanwhile stays as it is."""
     run = runs.by_run_id(apply.connection, record.run_id)
-    if run is None or not run.running or run.closing is None:
+    if run is None or not run.running or run.closing is None or outbox.is_pending(apply.connection, run.id):
         return Outcome(None, wrote=False)
     close = run.closing
     runs.close(apply.connection, run, close.status, apply.at, output=close.output, error=close.error)

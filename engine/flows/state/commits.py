@@ -7,7 +7,7 @@ import msgspec
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.locks import lock_conflict
 from dex.engine.flows.records import Close, RunCommitted, TimersFired
-from dex.engine.flows.state import attributes, channels, history, runs, steps
+from dex.engine.flows.state import attributes, channels, history, outbox, runs, steps
 from dex.engine.flows.state.closing import close_naturally
 from dex.engine.flows.state.runs import Run
 from dex.engine.flows.state.steps import Step
@@ -28,6 +28,7 @@ def commit(apply: Apply, record: RunCommitted) -> Outcome:
     step = _check(apply, run, record)
     event = history.last_number(apply.connection, run.id) + 1
     changes = attributes.write(apply.connection, run.id, apply.seq, record.writes) if record.writes else []
+    outbox.mark_writes(apply, run, record.writes)
     ids = channels.publish(apply, run.id, event, record.publishes) if record.publishes else []
     channels.consume(apply.connection, event, [id_ for _, id_ in record.deletes])
     detail: dict[str, Any] = dict(record.detail)

@@ -44,6 +44,12 @@ def versions(connection: sqlite3.Connection, run: int, keys: set[str] | None = N
     return [change.new for change in changes if change.new is not None and (keys is None or change.key in keys)]
 
 
+def keys(connection: sqlite3.Connection, run: int) -> list[str]:
+    """Give the keys of all attributes that a run ever wrote or deleted, each once."""
+    rows = connection.execute("SELECT changes FROM history WHERE run = ? ORDER BY number", (run,))
+    return list(dict.fromkeys(change.key for (encoded,) in rows for change in _decode_changes(encoded)))
+
+
 def page(connection: sqlite3.Connection, run: int, after: int, limit: int) -> list[Event]:
     """Give up to `limit` events after a number, in order."""
     rows = connection.execute(

@@ -2,7 +2,7 @@
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import AttributesErased, ConfigUpdated, RunPurged
-from dex.engine.flows.state import attributes, history, runs
+from dex.engine.flows.state import attributes, history, outbox, runs
 from dex.engine.flows.state.attributes import Change
 from dex.wcl.commands.flows import Accepted
 from dex.wcl.errors import FailedPrecondition
@@ -22,6 +22,12 @@ def purge(apply: Apply, record: RunPurged) -> Outcome:
     if run.running:
         raise FailedPrecondition(
             f"run {run.run_id} of Flow {run.flow_id!r} is running", "stop it first", flow_id=run.flow_id
+        )
+    if outbox.is_pending(apply.connection, run.id):
+        raise FailedPrecondition(
+            f"run {run.run_id} of Flow {run.flow_id!r} has attributes that a store has not been told of",
+            "let `dex sync flush` write them first",
+            flow_id=run.flow_id,
         )
     attributes.erase(apply.connection, history.versions(apply.connection, run.id))
     for table in _OF_RUN:
@@ -45,6 +51,7 @@ def erase(apply: Apply, record: AttributesErased) -> Outcome:
         apply.connection.execute("DELETE FROM attributes WHERE run = ? AND key = ?", (run.id, key))
     event = history.last_number(apply.connection, run.id) + 1
     changes = [Change(key, None, found[key]) for key in record.keys]
+    outbox.mark(apply, run, record.synced)
     history.add(apply, run.id, event, "erased", {}, changes)
     return Outcome(Accepted(seq=apply.seq, run_id=run.run_id))
 

@@ -181,11 +181,6 @@ def timed_out(connection: sqlite3.Connection, types: Collection[str], now_ms: in
     return _select(connection, source, (now_ms, *types, limit))
 
 
-def waiting_to_close(connection: sqlite3.Connection) -> list[Run]:
-    """Give the runs whose close waits."""
-    return select(connection, "closing IS NOT NULL", ())
-
-
 def set_stores(connection: sqlite3.Connection, run: Run, stores: list[str]) -> None:
     """Write the stores that the run's attributes are synced to."""
     connection.execute("UPDATE runs SET attribute_stores = ? WHERE id = ?", (encode_stores(stores), run.id))

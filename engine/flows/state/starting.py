@@ -2,7 +2,7 @@
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import RunStarted
-from dex.engine.flows.state import attributes, history, runs, steps
+from dex.engine.flows.state import attributes, history, outbox, runs, steps
 from dex.engine.flows.state.closing import stop_run
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import FlowStarted
@@ -50,6 +50,7 @@ def start(apply: Apply, record: RunStarted) -> Outcome:
     )
     runs.insert(apply.connection, run)
     changes = attributes.write(apply.connection, run.id, apply.seq, record.writes)
+    outbox.mark_writes(apply, run, record.writes)
     added = steps.add(apply, run.id, 1, record.steps, apply.at + record.start_delay_ms)
     history.add(apply, run.id, 1, "started", {"steps": added}, changes)
     return Outcome(FlowStarted(flow_id=run.flow_id, run_id=run.run_id, started=True))

@@ -6,6 +6,7 @@ from typing import Any
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import (
     AttributesErased,
+    AttributesSynced,
     CloseEnded,
     ConfigUpdated,
     RunCommitted,
@@ -15,7 +16,7 @@ from dex.engine.flows.records import (
     RunTraveled,
     TimersFired,
 )
-from dex.engine.flows.state import closing, commits, purging, starting, travel
+from dex.engine.flows.state import closing, commits, outbox, purging, starting, travel
 
 APPLY: dict[type[Any], Callable[[Apply, Any], Outcome]] = {
     RunStarted: starting.start,
@@ -26,5 +27,6 @@ APPLY: dict[type[Any], Callable[[Apply, Any], Outcome]] = {
     RunTraveled: travel.travel,
     RunPurged: purging.purge,
     AttributesErased: purging.erase,
+    AttributesSynced: outbox.acknowledge,
     ConfigUpdated: purging.update_config,
 }

@@ -6,7 +6,7 @@ import msgspec
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import Close, RunTraveled, Write
-from dex.engine.flows.state import attributes, channels, history, runs, steps, waits
+from dex.engine.flows.state import attributes, channels, history, outbox, runs, steps, waits
 from dex.engine.flows.state.closing import stop_run
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import FlowStarted
@@ -58,6 +58,7 @@ def travel(apply: Apply, record: RunTraveled) -> Outcome:
     )
     runs.insert(apply.connection, new)
     changes = attributes.write(apply.connection, new.id, apply.seq, writes)
+    outbox.mark_travel(apply, old, new, record.synced)
     detail = {"from_run": old.run_id, "event": record.event, "reason": record.reason}
     if _copy_steps(apply, old, new, record.event):
         detail.update(_restore_graceful(apply, new, past))
