@@ -51,6 +51,11 @@ CREATE TABLE sync_drops (
   id INTEGER PRIMARY KEY, store TEXT NOT NULL, run INTEGER NOT NULL, key TEXT NOT NULL, marked_at INTEGER NOT NULL,
   dropped_at INTEGER NOT NULL, reason TEXT NOT NULL
 );
+-- Writes that failed and are to be tried again; a run of 0 is the whole store. They begin anew with each owner.
+CREATE TABLE sync_attempts (
+  store TEXT NOT NULL, run INTEGER NOT NULL, attempts INTEGER NOT NULL, statements INTEGER, next_at INTEGER NOT NULL,
+  last_error TEXT NOT NULL, PRIMARY KEY (store, run)
+) WITHOUT ROWID;
 
 -- Who may write to the stores: one row, its epoch rises with each take-over. And the name of this data directory.
 CREATE TABLE sync_lease (

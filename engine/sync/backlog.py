@@ -1,0 +1,137 @@
+"""The backlog: what is marked and not yet written, read in bounded pieces whatever its size (spec: Y-13, Y-20)."""
+
+import sqlite3
+from typing import NamedTuple
+
+
+class Pending(NamedTuple):
+    """A marked attribute: its key, the position of the mark, when it was first made, and the latest stored value.
+
+    A value of None means that the attribute is unset.
+    """
+
+    key: str
+    seq: int
+    marked_at: int
+    data: bytes | None
+
+
+class PendingRun(NamedTuple):
+    """A run that a store has not been told all of. `statements` bounds a transaction after a timeout, if one was."""
+
+    run: int
+    flow_id: str
+    run_id: str
+    attempts: int
+    statements: int | None
+
+
+class Entry(NamedTuple):
+    """A line of the backlog as people see it; times are ms since the epoch."""
+
+    store: str
+    flow_id: str
+    run_id: str
+    key: str
+    marked_at: int
+    attempts: int
+    next_at: int | None
+    last_error: str | None
+
+
+class Totals(NamedTuple):
+    """How much is pending, and when the oldest mark was first made, in ms; None while nothing is."""
+
+    entries: int
+    oldest_at: int | None
+
+
+def next_runs(connection: sqlite3.Connection, store: str, after: int, now_ms: int, limit: int) -> list[PendingRun]:
+    """Give runs with marks whose turn has come, in their order, beginning after the run number `after`.
+
+    A run waits while an older run of its Flow ID has marks, so that rows keep the order of runs (spec: Y-20).
+    """
+    rows = connection.execute(
+        "SELECT m.run, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements FROM"
+        " (SELECT DISTINCT run FROM sync_marks WHERE store = ?1 AND run > ?2) m JOIN runs r ON r.id = m.run"
+        " LEFT JOIN sync_attempts a ON a.store = ?1 AND a.run = m.run WHERE ifnull(a.next_at, 0) <= ?3"
+        " AND NOT EXISTS (SELECT 1 FROM runs o JOIN sync_marks om ON om.run = o.id AND om.store = ?1"
+        " WHERE o.flow_id = r.flow_id AND o.id < r.id) ORDER BY m.run LIMIT ?4",
+        (store, after, now_ms, limit),
+    )
+    return [PendingRun(*row) for row in rows]
+
+
+def next_attempt(connection: sqlite3.Connection, store: str) -> int | None:
+    """Give when the next failed write of a store is to be tried again, in ms."""
+    query = "SELECT min(next_at) FROM sync_attempts WHERE store = ? AND run > 0"
+    at: int | None = connection.execute(query, (store,)).fetchone()[0]
+    return at
+
+
+def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> list[Pending]:
+    """Give up to `limit` marked attributes of a run with their latest values, plain ones first (spec: Y-13)."""
+    rows = connection.execute(
+        "SELECT m.key, m.seq, m.marked_at, v.data FROM sync_marks m"
+        " LEFT JOIN attributes a ON a.run = m.run AND a.key = m.key LEFT JOIN flow_values v ON v.id = a.value_id"
+        " WHERE m.store = ? AND m.run = ? ORDER BY instr(m.key, '/') > 0, m.key LIMIT ?",
+        (store, run, limit),
+    )
+    return [Pending(*row) for row in rows]
+
+
+def stores(connection: sqlite3.Connection) -> list[str]:
+    """Give the stores that have marks."""
+    return [name for (name,) in connection.execute("SELECT DISTINCT store FROM sync_marks ORDER BY store")]
+
+
+def marks_of(connection: sqlite3.Connection, store: str, limit: int) -> list[tuple[int, str, int]]:
+    """Give up to `limit` marks of a store as (run, key, position), whatever their age."""
+    query = "SELECT run, key, seq FROM sync_marks WHERE store = ? LIMIT ?"
+    return connection.execute(query, (store, limit)).fetchall()
+
+
+def totals(connection: sqlite3.Connection, store: str | None = None) -> Totals:
+    """Count what is pending, in all or for one store."""
+    query = "SELECT count(*), min(marked_at) FROM sync_marks WHERE ?1 IS NULL OR store = ?1"
+    return Totals(*connection.execute(query, (store,)).fetchone())
+
+
+def entries(connection: sqlite3.Connection, store: str | None, flow_id: str | None, limit: int) -> list[Entry]:
+    """Give up to `limit` lines of the backlog, the oldest first."""
+    rows = connection.execute(
+        "SELECT m.store, r.flow_id, r.run_id, m.key, m.marked_at, ifnull(a.attempts, s.attempts),"
+        " max(ifnull(a.next_at, 0), ifnull(s.next_at, 0)), ifnull(a.last_error, s.last_error)"
+        " FROM sync_marks m JOIN runs r ON r.id = m.run"
+        " LEFT JOIN sync_attempts a ON a.store = m.store AND a.run = m.run"
+        " LEFT JOIN sync_attempts s ON s.store = m.store AND s.run = 0"
+        " WHERE (?1 IS NULL OR m.store = ?1) AND (?2 IS NULL OR r.flow_id = ?2) ORDER BY m.marked_at LIMIT ?3",
+        (store, flow_id, limit),
+    )
+    return [
+        Entry(store_, flow, run, key, marked_at, attempts or 0, next_at or None, last_error)
+        for store_, flow, run, key, marked_at, attempts, next_at, last_error in rows
+    ]
+
+
+def fail(
+    connection: sqlite3.Connection,
+    store: str,
+    run: int,
+    attempts: int,
+    statements: int | None,
+    next_at: int,
+    error: str,
+) -> None:
+    """Remember that a write failed and when it is to be tried again; a run of 0 is the whole store."""
+    connection.execute(
+        "INSERT INTO sync_attempts (store, run, attempts, statements, next_at, last_error) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (store, run) DO UPDATE SET attempts = excluded.attempts, statements = excluded.statements,"
+        " next_at = excluded.next_at, last_error = excluded.last_error",
+        (store, run, attempts, statements, next_at, error),
+    )
+
+
+def forget(connection: sqlite3.Connection, store: str, run: int) -> None:
+    """Forget the failures of a run, or of the whole store for a run of 0."""
+    connection.execute("DELETE FROM sync_attempts WHERE store = ? AND run = ?", (store, run))

@@ -1,0 +1,100 @@
+"""Who may write to the stores: one process of a data directory, by a lease whose epoch rises at each take-over.
+
+The epoch is the fencing token in PostgreSQL, so that a process that lost its lease cannot overwrite newer values
+(spec: Y-16, Y-17).
+"""
+
+import sqlite3
+from typing import NamedTuple
+
+from dex.engine.clock import Clock
+from dex.engine.writer import Writer
+from dex.wcl.errors import FailedPrecondition
+
+
+class Held(NamedTuple):
+    """A lease that this process holds. `until` is on its own monotonic clock, in seconds."""
+
+    cluster_id: str
+    epoch: int
+    until: float
+
+
+class Lease:
+    """The lease of one data directory, taken and renewed by this process.
+
+    `duration_ms` is how long it lasts without renewal; `cluster_id` is the configured name of the data directory, or
+    None to keep the one it has, which is made once.
+    """
+
+    def __init__(self, writer: Writer, clock: Clock, duration_ms: int, cluster_id: str | None) -> None:
+        self._writer = writer
+        self._clock = clock
+        self._duration_ms = duration_ms
+        self._wanted_cluster = cluster_id
+        self._owner = clock.new_id()
+        self.held: Held | None = None
+
+    def keep(self) -> Held | None:
+        """Take the lease, or renew it once a third of it has passed; None while another process holds it.
+
+        Raises:
+            FailedPrecondition: the data directory has another cluster id than the configured one.
+            Unavailable: the file is busy or full.
+        """
+        if self.held is not None and self.remaining() > self._duration_ms * 2 / 3000:
+            return self.held
+        asked = self._clock.monotonic()
+        found: list[tuple[str, int] | None] = []
+
+        def take(connection: sqlite3.Connection, *_: object) -> bool:
+            found.append(self._take(connection))
+            return False
+
+        self._writer.run(take)
+        (granted,) = found
+        self.held = None if granted is None else Held(*granted, asked + self._duration_ms / 1000)
+        return self.held
+
+    def remaining(self) -> float:
+        """Give how many seconds the lease lasts, judged by this process's own clock."""
+        return 0.0 if self.held is None else self.held.until - self._clock.monotonic()
+
+    def release(self) -> None:
+        """Give the lease up, so that another process need not wait for its end."""
+        if self.held is None:
+            return
+
+        def give(connection: sqlite3.Connection, *_: object) -> bool:
+            connection.execute("UPDATE sync_lease SET expires_at = 0 WHERE owner = ?", (self._owner,))
+            return False
+
+        self.held = None
+        self._writer.run(give)
+
+    def _take(self, connection: sqlite3.Connection) -> tuple[str, int] | None:
+        now = self._clock.now_ms()
+        row = connection.execute("SELECT cluster_id, owner, epoch, expires_at FROM sync_lease").fetchone()
+        if row is None:
+            cluster_id = self._wanted_cluster or self._clock.new_id()
+            connection.execute(
+                "INSERT INTO sync_lease (id, cluster_id, owner, epoch, expires_at) VALUES (1, ?, ?, 1, ?)",
+                (cluster_id, self._owner, now + self._duration_ms),
+            )
+            return cluster_id, 1
+        cluster_id, owner, epoch, expires_at = row
+        if self._wanted_cluster not in (None, cluster_id):
+            raise FailedPrecondition(
+                f"this data directory belongs to cluster {cluster_id!r}, not {self._wanted_cluster!r}",
+                "take cluster.id out of the configuration, or name the right data directory",
+                cluster_id=cluster_id,
+            )
+        if owner != self._owner and expires_at > now:
+            return None
+        if owner != self._owner:
+            epoch += 1
+            connection.execute("DELETE FROM sync_attempts")
+        connection.execute(
+            "UPDATE sync_lease SET owner = ?, epoch = ?, expires_at = ?", (self._owner, epoch, now + self._duration_ms)
+        )
+        return cluster_id, epoch
