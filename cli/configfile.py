@@ -9,7 +9,7 @@ YAML is imported only when there is a file to read.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,11 +86,11 @@ def _mapping(node: "Node", path: str, what: str) -> dict[str, Entry]:
 
 
 def _known(found: dict[str, Entry], path: str, known: frozenset[str]) -> dict[str, "Node"]:
-    _refuse_first(unknown_keys(found, known), path)
+    _refuse_first(unknown_keys(found, known).values(), path)
     return {key: node for key, (_, node) in found.items()}
 
 
-def _refuse_first(faults: list[Fault], path: str) -> None:
+def _refuse_first(faults: Iterable[Fault], path: str) -> None:
     for line, message, remedy in faults:
         raise InputError(f"{path}:{line}: {message}", remedy, file=path, line=line)
 

@@ -50,37 +50,40 @@ def compose(text: str, path: str) -> "Node | None":
 
 def entries(node: "Node", what: str, faults: list[Fault]) -> dict[str, Entry]:
     """Give the entries of a mapping, none for null; `what` names it in a fault. Of a repeated key the first counts."""
-    if is_null(node):
-        return {}
-    from yaml import MappingNode
-
     found: dict[str, Entry] = {}
-    if not isinstance(node, MappingNode):
+    if not is_mapping(node):
         faults.append(Fault(line_of(node), f"{what} must be a mapping", "write it as `key: value` lines"))
         return found
-    for key_node, value_node in node.value:
+    for key_node, value_node in node.value or ():
         key, line = str(key_node.value), line_of(key_node)
         if key in found:
-            twice = f"the key {key!r} comes twice, in lines {found[key].line} and {line}"
+            twice = f"in {what} the key {key!r} comes twice, in lines {found[key].line} and {line}"
             faults.append(Fault(line, twice, "keep one of them"))
         else:
             found[key] = Entry(line, value_node)
     return found
 
 
-def unknown_keys(found: dict[str, Entry], known: Iterable[str]) -> list[Fault]:
+def unknown_keys(found: dict[str, Entry], known: Iterable[str]) -> dict[str, Fault]:
     """Give a fault for each key that is not `known`, with the nearest one that is."""
     known = sorted(known)
-    return [
-        Fault(line, f"unknown key {key!r}", did_you_mean(key, known) or "known keys: " + ", ".join(known))
+    return {
+        key: Fault(line, f"unknown key {key!r}", did_you_mean(key, known) or "known keys: " + ", ".join(known))
         for key, (line, _) in found.items()
         if key not in known
-    ]
+    }
 
 
 def is_null(node: "Node") -> bool:
     """Tell whether a value is null or left out."""
     return node.tag == "tag:yaml.org,2002:null"
+
+
+def is_mapping(node: "Node") -> bool:
+    """Tell whether a value is a mapping; null counts as an empty one."""
+    from yaml import MappingNode
+
+    return isinstance(node, MappingNode) or is_null(node)
 
 
 def line_of(node: "Node") -> int:
