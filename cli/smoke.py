@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dex.cli.smokeflows import FLOW_CHECKS, clean_flows
+from dex.cli.smoketarget import Mismatch, Target, expect
 from dex.wcl.commands import (
     AppendRecords,
     ClearStateStore,
@@ -39,10 +41,6 @@ if TYPE_CHECKING:
 PREFIX = "dex.smoke."
 
 
-class Mismatch(Exception):
-    """The target answered, and not what was expected."""
-
-
 class Result(NamedTuple):
     """What a check gave."""
 
@@ -56,22 +54,13 @@ class Result(NamedTuple):
         return self._asdict()
 
 
-class Target(NamedTuple):
-    """The engine, and the names of this run."""
-
-    engine: "LocalEngine"
-    store: str
-    feed: str
-    projection: str
-
-
 def run_checks(engine: "LocalEngine", run: str) -> Iterator[Result]:
     """Run every check in order; `run` makes the names of this run its own. Objects are dropped at the end.
 
     A check after a failed one is run all the same.
     """
     base = PREFIX + run
-    target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection")
+    target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection", f"{base}.flow")
     try:
         for name, check in CHECKS:
             yield _attempt(name, check, target)
@@ -89,11 +78,6 @@ def _attempt(name: str, check: Callable[[Target], str], target: Target) -> Resul
     return Result(name, status, round(time.perf_counter() - start, 6), detail)
 
 
-def _expect(found: Any, expected: Any, what: str) -> None:
-    if found != expected:
-        raise Mismatch(f"{what}: expected {expected!r}, found {found!r}")
-
-
 def _engine(target: Target) -> str:
     return f"{len(target.engine.execute(ShowStateStores()))} stores"
 
@@ -103,10 +87,10 @@ def _wcl(target: Target) -> str:
     command = DefineStateStore(name=target.store, named_keys=[NamedKey("badge", unique=True), NamedKey("team")])
     text = format_command(command)
     (parsed,) = parse(text)
-    _expect(parsed.command, command, "WCL read back")
+    expect(parsed.command, command, "WCL read back")
     target.engine.execute(parsed.command)
     description = target.engine.execute(DescribeStateStore(name=target.store))
-    _expect([key.name for key in description.keys], ["badge", "team"], "declared keys")
+    expect([key.name for key in description.keys], ["badge", "team"], "declared keys")
     return "defined and described"
 
 
@@ -116,12 +100,12 @@ def _rows(target: Target) -> str:
     engine.execute(PutRow(store=store, key=b"a", payload=payload, named={"badge": 1, "team": "red"}))
     engine.execute(PutRow(store=store, key=b"b", payload=b"", named={"badge": "1", "team": "red"}))
     row = engine.execute(GetRow(store=store, key=b"a", strict=True))
-    _expect(row and row.payload, payload, "payload")
+    expect(row and row.payload, payload, "payload")
     found = engine.execute(GetBy(store=store, named_key="team", value="red", strict=True))
-    _expect([row.key for row in found.rows], [b"a", b"b"], "rows by team")
+    expect([row.key for row in found.rows], [b"a", b"b"], "rows by team")
     deleted = engine.execute(DeleteRow(store=store, key=b"b"))
     row = engine.execute(GetRow(store=store, key=b"b", strict=True))
-    _expect((deleted.existed, row), (True, None), "deleted row")
+    expect((deleted.existed, row), (True, None), "deleted row")
     return "put, get, get-by and delete"
 
 
@@ -137,7 +121,7 @@ def _unique(target: Target) -> str:
 def _replay(target: Target) -> str:
     put = PutRow(store=target.store, key=b"once", payload=b"1", mutation_id=f"{target.store}-1")
     first, again = target.engine.execute(put), target.engine.execute(put)
-    _expect((again.replayed, again.seq), (True, first.seq), "repeated write")
+    expect((again.replayed, again.seq), (True, first.seq), "repeated write")
     return "a repeated mutation id is applied once"
 
 
@@ -152,9 +136,9 @@ def _pages(target: Target) -> str:
         after = page.next_key
         if after is None:
             break
-    _expect(keys, [b"a", b"once", b"p0", b"p1", b"p2", b"p3", b"p4"], "keys in order")
+    expect(keys, [b"a", b"once", b"p0", b"p1", b"p2", b"p3", b"p4"], "keys in order")
     engine.execute(ClearStateStore(name=store))
-    _expect(engine.execute(PageRows(store=store)).rows, [], "rows after clear")
+    expect(engine.execute(PageRows(store=store)).rows, [], "rows after clear")
     return "paged in key order, then cleared"
 
 
@@ -167,7 +151,7 @@ def _feed(target: Target) -> str:
     ]
     engine.execute(AppendRecords(feed=feed, records=records))
     page = engine.execute(PageRecords(feed=feed))
-    _expect([record.key for record in page.records], [b"u1", b"u2"], "records")
+    expect([record.key for record in page.records], [b"u1", b"u2"], "records")
     return "appended and paged"
 
 
@@ -177,7 +161,7 @@ def _projection(target: Target) -> str:
     engine.execute(DefineStateStore(name=store, source=FromFeed(target.feed), named_keys=keys))
     for step in ("built", "rebuilt"):
         found = engine.execute(GetBy(store=store, named_key="team", value="red", strict=True))
-        _expect([row.key for row in found.rows], [b"u1"], f"rows by team, {step}")
+        expect([row.key for row in found.rows], [b"u1"], f"rows by team, {step}")
         engine.execute(RebuildStateStore(name=store))
         engine.settle()
     return "a store over a feed, built and rebuilt"
@@ -188,6 +172,7 @@ def _cleanup(target: Target) -> str:
     for store in (target.projection, target.store):
         engine.execute(DropStateStore(name=store, if_exists=True))
     engine.execute(DropFeed(name=target.feed, if_exists=True))
+    clean_flows(target)
     return "dropped what the checks made"
 
 
@@ -200,4 +185,5 @@ CHECKS: tuple[tuple[str, Callable[[Target], str]], ...] = (
     ("store.pages", _pages),
     ("feed", _feed),
     ("feed.store", _projection),
+    *FLOW_CHECKS,
 )

@@ -51,10 +51,40 @@ run dex store import demo.people .demo/people.ndjson
 run dex store export demo.people .demo/export.ndjson
 run dex store describe demo.people -o table
 
-say "7. The shell"
+say "7. Customer profiles by email address: a hash-partitioned AttributeMap"
+run dex profile start
+run dex profile import samples/people.csv
+run dex profile upsert ' Ann@Example.TEST ' --name "Ann Example" --company "Example Ltd" --tier gold
+run dex profile get ann@example.test -o table
+run dex profile get ada.abbot.0001@example.test -o table
+refused dex profile get nobody@example.test
+
+say "8. A thousand subscribers in order: a sequentially chunked AttributeMap"
+run dex subscriber start
+awk 'BEGIN {
+  for (i = 1; i <= 1000; i++)
+    printf "%s{\"command\": \"invoke_rpc\", \"flow_id\": \"chunked-subscribers\", \"rpc\": \"RegisterSubscriber\", \"input\": {\"subscriberId\": \"s-%04d\", \"deliveryAddress\": \"s-%04d@example.test\"}}", i == 1 ? "[" : ",\n", i, i
+  print "]"
+}' >.demo/registrations.json
+run dex command @.demo/registrations.json >.demo/registered.json
+run dex subscriber list --limit 3 -o table
+run dex subscriber page 00000000000000000001 >.demo/oldest-page.json
+refused dex subscriber page 00000000000000009901
+refused dex subscriber page first
+dex subscriber list --all -o csv | awk -F, '
+  NR > 1 && $1 != 1002 - NR { print "sequence " $1 " is not in its place" > "/dev/stderr"; exit 1 }
+  END { if (NR != 1001) { print "there are " NR - 1 " subscribers" > "/dev/stderr"; exit 1 } print "1000 subscribers, each once and in order" }'
+
+say "9. A Flow of your own: Steps that wait for a Channel or a Timer"
+run dex flow start OrderFlow order-1 --input '{"orderId": "o1", "cents": 900}' --flows samples/order_flow.py
+run dex flow publish order-1 Payments 400 500 --flows samples/order_flow.py
+run dex flow wait order-1 --flows samples/order_flow.py
+run dex flow history order-1 -o table
+
+say "10. The shell"
 python samples/demo_shell.py
 
-say "8. The target checks out"
+say "11. The target checks out"
 run dex smoke -o table
 
 say "Done. Go on by yourself:  export DEX_DATA_DIR=$DEX_DATA_DIR; .venv/bin/dex"

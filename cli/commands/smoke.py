@@ -24,7 +24,7 @@ def run(
 ) -> int:
     """Check the target end to end.
 
-    Stores and feeds of its own are made, tried and dropped. The exit code is 1 if a check fails.
+    Stores, feeds and Flows of its own are made, tried and dropped. The exit code is 1 if a check fails.
     """
     path = report_path(report)
     results = list(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12]))

@@ -10,14 +10,20 @@ from collections.abc import Iterator
 from dex.cli.completion.tree import GLOBAL, GROUPS, LEAVES, ROOT
 
 FILE = ":file"
-_PATHS = ("FILE", "DIR")
+_PATHS = ("FILE", "DIR", "FILE_OR_MODULE")
 _CHOICES = {
     "FORMAT": ("table", "json", "ndjson", "yaml", "csv"),
     "MODE": ("auto", "always", "never"),
     "SHELL": ("bash", "zsh", "fish", "powershell"),
     "ndjson|csv": ("ndjson", "csv"),
     "DURATION": ("10s", "30s", "1m", "5m"),
+    "fail|cancel|handler": ("fail", "cancel", "handler"),
+    "cancel|fail|terminate": ("cancel", "fail", "terminate"),
+    "STATUS": ("running", "completed", "failed", "canceled", "terminated"),
+    "POLICY": ("default", "allow-if-previous-failed", "allow-if-not-running", "allow-terminate-if-running", "disallow"),
+    "PLACE": ("beginning", "event:", "time:", "step:", "step-execution:"),
 }
+_FLOW_KINDS = ("FLOW_ID", "RUN_ID", "TYPE", "RPC", "STEP", "ATTRIBUTE", "ATTRIBUTE=V", "CHANNEL")
 
 Candidates = list[tuple[str, str]]
 
@@ -49,7 +55,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.path: list[str] = []
-        self.arguments = 0
+        self.arguments: list[str] = []
         self.given: dict[str, str] = {}
         self.waiting = ""
         self.only_arguments = False
@@ -57,23 +63,28 @@ class _Line:
     def take(self, word: str) -> None:
         """Read one whole word."""
         if self.waiting:
-            self.given[self.waiting] = word
+            self._give(self.waiting, word)
             self.waiting = ""
         elif word.startswith("-") and len(word) > 1 and not self.only_arguments:
             self._option(word)
         elif " ".join(self.path) in GROUPS:
             self.path.append(word)
         else:
-            self.arguments += 1
+            self.arguments.append(word)
 
     def _option(self, word: str) -> None:
         name, equals, value = word.partition("=")
         if word == "--":
             self.only_arguments = True
         elif equals:
-            self.given[name] = value
+            self._give(name, value)
         elif self.options().get(name, (None, ""))[0] is not None:
             self.waiting = name
+
+    def _give(self, name: str, value: str) -> None:
+        """Note an option's value; the sources of Flows add up."""
+        earlier = self.given.get(name)
+        self.given[name] = f"{earlier},{value}" if name == "--flows" and earlier else value
 
     def options(self) -> dict[str, tuple[str | None, str]]:
         """Give the options that may stand here."""
@@ -84,11 +95,11 @@ class _Line:
         """Give what may stand here; the caller keeps what begins like `word`."""
         options = self.options()
         if self.waiting:
-            yield from self._values(options[self.waiting][0] or "")
+            yield from self._values(options[self.waiting][0] or "", word)
         elif word.startswith("-") and not self.only_arguments:
-            name, equals, _ = word.partition("=")
+            name, equals, begun = word.partition("=")
             if equals and name in options:
-                for value, text in self._values(options[name][0] or ""):
+                for value, text in self._values(options[name][0] or "", begun):
                     yield (value if value == FILE else f"{name}={value}"), text
                 return
             for option, (_, text) in options.items():
@@ -96,16 +107,16 @@ class _Line:
         elif " ".join(self.path) in GROUPS:
             yield from GROUPS[" ".join(self.path)].items()
         else:
-            yield from self._argument()
+            yield from self._argument(word)
 
-    def _argument(self) -> Iterator[tuple[str, str]]:
+    def _argument(self, word: str) -> Iterator[tuple[str, str]]:
         kinds = LEAVES.get(" ".join(self.path), ([], {}))[0]
-        if self.arguments < len(kinds):
-            yield from self._values(kinds[self.arguments].removesuffix("..."))
+        if len(self.arguments) < len(kinds):
+            yield from self._values(kinds[len(self.arguments)].removesuffix("..."), word)
         elif kinds and kinds[-1].endswith("..."):
-            yield from self._values(kinds[-1].removesuffix("..."))
+            yield from self._values(kinds[-1].removesuffix("..."), word)
 
-    def _values(self, kind: str) -> Iterator[tuple[str, str]]:
+    def _values(self, kind: str, word: str) -> Iterator[tuple[str, str]]:
         """Give the values of a metavar."""
         if kind in _PATHS:
             yield FILE, ""
@@ -113,5 +124,10 @@ class _Line:
             from dex.cli.completion.live import live_names
 
             yield from ((name, "") for name in live_names(kind, self.given))
+        elif kind in _FLOW_KINDS:
+            from dex.cli.completion.live import flow_names
+
+            flow_id = self.arguments[0] if self.arguments else ""
+            yield from ((name, "") for name in flow_names(kind, self.given, flow_id, word))
         else:
             yield from ((choice, "") for choice in _CHOICES.get(kind, ()))

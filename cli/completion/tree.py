@@ -215,7 +215,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         },
     ),
     "flow get": (["FLOW_ID", "ATTRIBUTE..."], {"--run-id": ("RUN_ID", "This run; default: the latest.")}),
-    "flow set": (["FLOW_ID", "K=V..."], {"--run-id": ("RUN_ID", "This run; default: the latest.")}),
+    "flow set": (["FLOW_ID", "ATTRIBUTE=V..."], {"--run-id": ("RUN_ID", "This run; default: the latest.")}),
     "flow publish": (["FLOW_ID", "CHANNEL", "JSON..."], {}),
     "flow messages": (["FLOW_ID", "CHANNEL"], {"--limit": ("N", "How many at most.")}),
     "flow delete-messages": (["FLOW_ID", "CHANNEL", "MESSAGE_ID..."], {}),

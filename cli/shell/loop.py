@@ -35,7 +35,7 @@ from dex.wcl.errors import DexError, InputError
 
 PROMPT: StyleAndTextTuples = [("ansicyan", "dex> ")]
 CONTINUATION: StyleAndTextTuples = [("ansicyan", "  -> ")]
-_TARGET = ("data-dir", "config", "context")
+_TARGET = ("data-dir", "config", "context", "flows")
 
 
 class Shell:

@@ -18,7 +18,9 @@ dex flow set order-1 Priority:=null
 def run(
     ctx: Ctx,
     flow_id: FlowId,
-    values: Annotated[list[str], typer.Argument(metavar="K=V", help="k=text, k:=JSON or k=@FILE; :=null deletes.")],
+    values: Annotated[
+        list[str], typer.Argument(metavar="ATTRIBUTE=V", help="k=text, k:=JSON or k=@FILE; :=null deletes.")
+    ],
     run_id: RunId = None,
 ) -> None:
     """Write attributes, all in one commit."""
