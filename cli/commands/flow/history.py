@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from dex.cli.flowevents import event_line
 from dex.cli.params import FlowId, Limit, RunId
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import PageHistory
@@ -25,4 +26,12 @@ def run(
 
     The result's next is what --after takes for the next page; the last page has none.
     """
-    ctx.obj.out.result(ctx.obj.engine.execute(PageHistory(flow_id=flow_id, run_id=run_id, after=after, limit=limit)))
+    session = ctx.obj
+    page = session.engine.execute(PageHistory(flow_id=flow_id, run_id=run_id, after=after, limit=limit))
+    if session.form != "table":
+        session.out.result(page)
+        return
+    for event in page.events:
+        session.out.line(event_line(event))
+    if page.next is not None:
+        session.note(f"more follow: --after {page.next}")

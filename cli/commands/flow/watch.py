@@ -1,11 +1,11 @@
 """`dex flow watch` (spec: FL-12)."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
+from dex.cli.flowevents import event_line
 from dex.cli.params import FlowId, RunId
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import DescribeFlow, HistoryEvent, PageHistory
@@ -19,7 +19,6 @@ dex flow watch order-1 --after 0 -o ndjson
 """
 
 COLUMNS = ["number", "at", "kind", "attributes", "detail"]
-_FIRST = ("step", "rpc", "channel", "outcome")
 _WAIT_MS = 1000
 _PAGE = 100
 
@@ -41,7 +40,7 @@ def run(
     for events in _pages(session.engine, flow_id, head.run_id, after):
         if session.form == "table":
             for event in events:
-                session.out.line(_line(event))
+                session.out.line(event_line(event))
         else:
             session.out.items(events, COLUMNS, header=header)
             session.out.flush()
@@ -66,17 +65,3 @@ def _pages(engine: "LocalEngine", flow_id: str, run_id: str, after: int) -> Iter
 
 def _status(engine: "LocalEngine", flow_id: str, run_id: str) -> str:
     return engine.execute(DescribeFlow(flow_id=flow_id, run_id=run_id)).status
-
-
-def _line(event: HistoryEvent) -> str:
-    """Give an event as one line for people."""
-    detail = {**{name: event.detail[name] for name in _FIRST if name in event.detail}, **event.detail}
-    said = [f"{name} {_words(value)}" for name, value in detail.items()]
-    wrote = [f"wrote {', '.join(event.attributes)}"] if event.attributes else []
-    return f"{event.number:>4}  {event.at}  {event.kind:<16}  {'; '.join([*said, *wrote])}"
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return ", ".join(map(_words, value)) if isinstance(value, list) else msgspec.json.encode(value).decode()
