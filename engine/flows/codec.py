@@ -83,6 +83,13 @@ def decode(data: bytes, declared_type: Any = Any) -> Any:
         raise mapping_error(error) from error
 
 
+def same(some: bytes | None, other: bytes | None) -> bool:
+    """Tell whether two stored values are equal in kind and content, in whatever order their dicts are."""
+    if some == other or some is None or other is None:
+        return some == other
+    return len(some) == len(other) and _same(msgspec.msgpack.decode(some), msgspec.msgpack.decode(other))
+
+
 def kind_of(data: bytes) -> str:
     """Give the kind of a stored value: string, int64, double, bool, datetime, json, bytes or null."""
     return _KINDS[data[0]]
@@ -134,6 +141,16 @@ def _refused(path: str, expected: str, problem: str) -> ValueMappingError:
     return ValueMappingError(
         f"the value at {path} {problem}, and {expected} is expected", _VALUE_REMEDY, path=path, expected=expected
     )
+
+
+def _same(some: Any, other: Any) -> bool:
+    if some.__class__ is not other.__class__:
+        return False
+    if some.__class__ is dict:
+        return len(some) == len(other) and all(key in other and _same(some[key], other[key]) for key in some)
+    if some.__class__ is list:
+        return len(some) == len(other) and all(map(_same, some, other))
+    return bool(some == other)
 
 
 @cache

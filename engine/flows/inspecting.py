@@ -202,13 +202,15 @@ def plain(data: bytes) -> Any:
 
 
 def _event(event: history.Event) -> HistoryEvent:
+    output = event.detail.get("output")
+    shown = event.detail if output is None else {**event.detail, "output": plain(output)}
     return HistoryEvent(
         number=event.number,
         kind=event.kind,
         at=iso(event.at),
         seq=event.seq,
         attributes=[change.key for change in event.changes],
-        detail=to_edge(event.detail),
+        detail=to_edge(shown),
     )
 
 

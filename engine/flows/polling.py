@@ -33,5 +33,7 @@ def must(found: T | None, what: str, wait_ms: int) -> T:
         LongPollTimeoutError: it found nothing in time.
     """
     if found is None:
-        raise LongPollTimeoutError(f"{what} within {wait_ms} ms", "wait again, or look at `dex flow state`")
+        raise LongPollTimeoutError(
+            f"{what} within {wait_ms} ms", "wait again, or look at `dex flow state`", waited_seconds=wait_ms / 1000
+        )
     return found

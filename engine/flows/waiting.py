@@ -8,6 +8,7 @@ from dex.engine.flows.inspecting import plain
 from dex.engine.flows.polling import must, poll
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import attributes, runs, steps
+from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Snapshot
 from dex.wcl.commands.flows import (
     AttributeReached,
@@ -53,18 +54,21 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
         FlowNotActiveOrNotFoundError: the run is closed, and the step was never over.
         LongPollTimeoutError: it was not over in time.
     """
-    type_, number = steps.split_id(command.step) or (command.step, 1)
+    with parts.readers.snapshot() as snapshot:
+        run = runs.find(snapshot.connection, command.flow_id, None)
+    if run.closing is not None:
+        raise runs.closing(run, "waiting for a step")
+    type_, number = _step(parts, run, command.step)
 
     def look(snapshot: Snapshot) -> StepResult | None:
         run = runs.find(snapshot.connection, command.flow_id, None)
-        if run.type in parts.registry.types:
-            parts.registry.get(run.type).step(type_)
-        if run.closing is not None:
-            raise runs.closing(run, "waiting for a step")
         step = steps.get(snapshot.connection, run.id, type_, number)
         if step is not None and step.status in ("completed", "failed"):
             status: Any = step.status
             return StepResult(step_execution_id=step.execution_id, status=status, error=step.error)
+        # It came too late for a wait from before the close, too.
+        if run.closing is not None:
+            raise runs.closing(run, "waiting for a step")
         if not run.running:
             raise runs.not_active(command.flow_id, run)
         return None
@@ -81,8 +85,10 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
         LongPollTimeoutError: it had another value all the time.
     """
     with parts.readers.snapshot() as snapshot:
-        run_type = runs.find(snapshot.connection, command.flow_id, None).type
-    schema = parts.registry.get(run_type).schema
+        run = runs.find(snapshot.connection, command.flow_id, None)
+    if run.closing is not None:
+        raise runs.closing(run, "waiting for an attribute")
+    schema = parts.registry.get(run.type).schema
     declared, key = schema.attribute_of_key(command.name).value_type, schema.attribute_key(command.name)
     try:
         wanted = _stored(command.value, declared)
@@ -91,17 +97,32 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
 
     def look(snapshot: Snapshot) -> AttributeReached | None:
         run = runs.find(snapshot.connection, command.flow_id, None)
-        if run.closing is not None:
-            raise runs.closing(run, "waiting for an attribute")
         found = attributes.load(snapshot.connection, run.id, [key]).get(key)
-        if (None if found is None else found.data) == wanted:
+        if codec.same(None if found is None else found.data, wanted):
             reached = None if wanted is None else codec.decode(wanted, declared)
             return AttributeReached(name=key, value=reached)
+        if run.closing is not None:
+            raise runs.closing(run, "waiting for an attribute")
         if not run.running:
             raise runs.not_active(command.flow_id, run)
         return None
 
     return must(poll(parts, command.wait_ms, look), f"{command.name!r} did not get that value", command.wait_ms)
+
+
+def _step(parts: Parts, run: Run, written: str) -> tuple[str, int]:
+    """Give type and number of what a person calls a step: its type, for the first execution, or an execution id.
+
+    Raises:
+        FlowDefinitionError: the Flow, as this process knows it, has no such Step, with the nearest.
+    """
+    known = parts.registry.types.get(run.type)
+    if known is not None and written in known.steps:
+        return written, 1
+    type_, number = steps.split_id(written) or (written, 1)
+    if known is not None:
+        known.step(type_)
+    return type_, number
 
 
 def _stored(value: Any, declared: Any) -> bytes | None:

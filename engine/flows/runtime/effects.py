@@ -21,6 +21,7 @@ from dex.engine.flows.records import Close, NewStep, Publish, Write
 from dex.engine.flows.schema import PersistenceSchema
 from dex.engine.flows.state import channels
 from dex.engine.flows.workspace import Workspace
+from dex.wcl.edge import to_edge
 
 
 def of_workspace(workspace: Workspace) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def of_workspace(workspace: Workspace) -> dict[str, Any]:
     Raises:
         ChannelMessageNotFoundError: a message to delete has an id that no message can have.
     """
-    events = [[name, msgspec.msgpack.decode(data)] for name, data in workspace.events]
+    events = [[name, to_edge(msgspec.msgpack.decode(data))] for name, data in workspace.events]
     return {
         "writes": [write_of(workspace.schema, key, data) for key, data in workspace.writes.items()],
         "publishes": [Publish(channel, data) for channel, data in workspace.publishes],

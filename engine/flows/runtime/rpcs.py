@@ -40,6 +40,8 @@ def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
     value = _input(rpc, command.input)
     if not _is_exclusive(rpc, access):
         return _call(parts, run, flow_type, rpc, access, value)
+    if run.closing is not None:
+        raise runs.closing(run, "a transactional or locking RPC")
     with _admitted(parts, run), parts.locks.hold(run.flow_id, access.locks):
         return _call(parts, run, flow_type, rpc, access, value)
 

@@ -63,7 +63,7 @@ class Attempt:
     def _wait_for(self, step_type: StepType) -> None:
         def fail(error: DexError) -> None:
             if step_type.options.wait_for_failure is WaitForFailure.PROCEED and self._delay(policy, error) is None:
-                self._commit(self._end("waiting", wait=waits.encode(Wait()), error=_text(error)))
+                self._commit(self._end("waiting", wait=waits.encode(Wait()), error=storable(error)))
             else:
                 self._fail(error, policy)
 
@@ -140,9 +140,9 @@ class Attempt:
         delay = self._delay(policy, error)
         if delay is not None:
             delay_ms = max(delay // timedelta(milliseconds=1), 0)
-            self._commit(self._end("retry", error=_text(error), delay_ms=delay_ms, local=self._step.local))
+            self._commit(self._end("retry", error=storable(error), delay_ms=delay_ms, local=self._step.local))
             return
-        end = self._end("failed", error=_text(error))
+        end = self._end("failed", error=storable(error))
         if follower is not None:
             self._commit(end, steps=[NewStep(follower, self._step.input, end.error)])
         else:
@@ -184,7 +184,7 @@ def commit_close(parts: Parts, record: RunCommitted) -> None:
         parts.commit(CloseEnded(run_id=record.run_id))
 
 
-def _text(error: DexError) -> str:
+def storable(error: DexError) -> str:
     """Give an error as text that can be stored: file names in it may have lone surrogates."""
     return str(error).encode("utf-8", "backslashreplace").decode()
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import msgspec
-
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.locks import lock_conflict
 from dex.engine.flows.records import Close, RunCommitted, TimersFired
@@ -116,7 +114,7 @@ def _effective(apply: Apply, run: Run, close: Close | None, detail: dict[str, An
     if close is not None:
         runs.set_graceful(apply.connection, run, close)
         # Time travel finds it here.
-        detail["output"] = None if close.output is None else msgspec.msgpack.decode(close.output)
+        detail["output"] = close.output
     elif run.graceful is None or not ended:
         return None
     return None if steps.any_open(apply.connection, run.id) else close or run.graceful

@@ -173,6 +173,8 @@ def clear_timeout(connection: sqlite3.Connection, run: Run) -> None:
 
 def timed_out(connection: sqlite3.Connection, types: Collection[str], now_ms: int, limit: int) -> list[Run]:
     """Give running runs of these types whose timeout has come, the longest overdue first."""
+    if not types:
+        return []
     # Without a hint SQLite reads all that are running.
     source = (
         "runs INDEXED BY runs_timeout WHERE timeout_at <= ? AND timeout_at IS NOT NULL AND status = 'running'"

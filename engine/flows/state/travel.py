@@ -113,7 +113,7 @@ def _restore_graceful(apply: Apply, new: Run, past: list[history.Event]) -> dict
     outputs = [event.detail["output"] for event in past if "output" in event.detail]
     if not outputs:
         return {}
-    close = Close("completed", msgspec.msgpack.encode(outputs[-1]), graceful=True)
+    close = Close("completed", outputs[-1], graceful=True)
     runs.set_graceful(apply.connection, new, close)
     return {"output": outputs[-1]}
 

@@ -17,8 +17,13 @@ def closing(
 ) -> Iterator[Aside]:
     """Have the Flow close inside the block; the call that holds it open ends after the block with `answer`."""
     with inside(client, flow.lock_n, flow_id, answer) as call:
-        run_id = client.describe_flow(flow_id).run_id
-        record = RunCommitted(run_id=run_id, kind="timeout", close=Close("completed"), detail={})
-        commit_close(client.engine.flows.parts, record)
-        assert client.describe_flow(flow_id).closing
+        begin_close(client, flow_id)
         yield call
+
+
+def begin_close(client: Client, flow_id: str) -> None:
+    """Close the Flow as its timeout would; a call is under way in it, so that it waits."""
+    run_id = client.describe_flow(flow_id).run_id
+    record = RunCommitted(run_id=run_id, kind="timeout", close=Close("completed"))
+    commit_close(client.engine.flows.parts, record)
+    assert client.describe_flow(flow_id).closing

@@ -117,6 +117,14 @@ def test_a_dead_end_leaves_the_flow_open(client, work):
     assert client.wait_for_flow("d").output == 2
 
 
+@pytest.mark.spec("FL-08", "FL-12")
+def test_an_output_of_any_kind_is_kept_and_shown(client, work):
+    client.start_flow(Desk(Do("A", done)), "d", {1: [b"x", None]})
+    work()
+    assert client.wait_for_flow("d").output == {"1": [{"bytes": "eA=="}, None]}
+    assert history(client, "d")[-1].detail["output"] == {"1": [{"bytes": "eA=="}, None]}
+
+
 @pytest.mark.spec("FL-08")
 def test_completing_if_channels_are_empty_judges_at_the_commit(client, work):
     """Messages that the same step publishes count, those it deletes do not; the fallback goes on with both."""
