@@ -38,7 +38,7 @@ from dex.wcl.errors import (
 )
 from tests.engine.flows.runtime.closing import begin_close, closing
 from tests.engine.flows.runtime.conftest import history
-from tests.engine.flows.runtime.desk import IN, ITEMS, OTHER, SECRET, Aside, Await, Desk, Do, Gate, N, inside
+from tests.engine.flows.runtime.desk import IN, ITEMS, OTHER, PATIENCE, SECRET, Aside, Await, Desk, Do, Gate, N, inside
 
 NOW = timedelta(0)
 ONCE = StepOptions(execute_retry=RetryPolicy(maximum_attempts=1))
