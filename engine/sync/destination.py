@@ -1,0 +1,198 @@
+"""One Attribute Store as the scheduler sees it: opened, checked, written to one transaction at a time."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import psycopg
+
+from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
+from dex.engine.sync.checking import StoreSchema, check, table_names
+from dex.engine.sync.config import StoreConfig, SyncConfig
+from dex.engine.sync.connections import BoundedConnection, Connections
+from dex.engine.sync.failures import judge, outdated_schema
+from dex.engine.sync.planning import Plan, Row, plan
+from dex.engine.sync.refresh import Schemas
+from dex.engine.sync.reports import Reports
+from dex.engine.sync.statements import fence_sql, fenced_sql, group, unfenced_sql
+from dex.engine.sync.table import read_tables
+from dex.wcl.errors import DexError, Unavailable
+
+
+def _always() -> bool:
+    return True
+
+
+class Destination:
+    """A PostgreSQL destination. Any number of threads may write to it at the same time.
+
+    `monotonic` and `uniform` are only for when the tables are read again.
+    """
+
+    def __init__(
+        self,
+        store: StoreConfig,
+        config: SyncConfig,
+        monotonic: Callable[[], float] = time.monotonic,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        self.store = store
+        self._seconds = config.transaction_timeout
+        self._connections = Connections(store.dsn, self._seconds)
+        self._schemas = Schemas(self._read, config.schema_sync_interval, monotonic, uniform)
+        self._reports = Reports()
+
+    def open(self) -> StoreSchema:
+        """Connect and check the tables (spec: Y-06).
+
+        Raises:
+            Unavailable: the server cannot be reached or refuses the connection.
+            FailedPrecondition: a table is missing or breaks the contract.
+        """
+        try:
+            self._schemas.refresh()
+        except psycopg.Error as error:
+            raise self._unreachable(error) from None
+        except BaseException:
+            self.close()
+            raise
+        return self._schemas.current()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._connections.close()
+
+    def refresh_if_due(self) -> None:
+        """Read the tables again when the interval is over; a failure is logged and the schema stays (spec: Y-23)."""
+        try:
+            self._schemas.refresh_if_due()
+        except DexError as error:
+            self._reports.refresh_failed(self.store.name, error.message)
+        except psycopg.Error as error:
+            self._reports.refresh_failed(self.store.name, judge(error, connected=True).reason)
+
+    def write(
+        self, batch: Batch, fence: Fence, limit: int | None = None, may_start: Callable[[], bool] = _always
+    ) -> WriteResult:
+        """Write entries of a batch in one transaction of at most `limit` statements, raising the fencing row first.
+
+        `may_start` is asked once there is a connection and before anything is sent, as connecting may take so long
+        that the lease does not last for the write any more (spec: Y-17).
+        """
+        self.refresh_if_due()
+        result = self._attempt(batch, fence, limit, may_start)
+        if isinstance(result, WriteResult):
+            return result
+        # The tables have changed since they were read: read them, plan again, and try once more (spec: Y-27).
+        again = self._attempt(batch, fence, limit, may_start, refresh=True)
+        return again if isinstance(again, WriteResult) else again.result
+
+    def _attempt(
+        self,
+        batch: Batch,
+        fence: Fence,
+        limit: int | None,
+        may_start: Callable[[], bool],
+        *,
+        refresh: bool = False,
+    ) -> "WriteResult | _Outdated":
+        rows: Sequence[Row] = ()
+        keys = tuple(batch.entries)
+        connection: BoundedConnection | None = None
+        try:
+            planned = self._plan(batch, refresh=refresh)
+            rows = planned.rows[:limit]
+            keys = (*planned.filtered, *(key for row in rows for key in row.entries))
+            if not rows:
+                return WriteResult(Outcome.WRITTEN, keys, 0)
+            with self._connections.lend() as connection:
+                if not may_start():
+                    return WriteResult(Outcome.NOT_STARTED, (), 0)
+                raised = self._transaction(connection, rows, fence)
+            return WriteResult(Outcome.WRITTEN if raised else Outcome.FENCED, keys, len(rows))
+        except psycopg.Error as error:
+            failure = judge(error, connected=connection is not None and not connection.closed)
+            failed = WriteResult(Outcome.FAILED, keys, len(rows), failure)
+            return _Outdated(failed) if outdated_schema(error) else failed
+        except DexError as error:
+            # The tables no longer keep the contract. Batches that need nothing new go on with the schema there is.
+            failure = Failure(FailureScope.RUN, retryable=True, reason=error.message)
+            return WriteResult(Outcome.FAILED, keys, 0, failure)
+
+    def _plan(self, batch: Batch, *, refresh: bool) -> Plan:
+        if refresh:
+            self._schemas.refresh()
+        schema = self._schemas.current()
+        planned = plan(self.store, batch, schema)
+        if planned.missing and self._schemas.wants_refresh(planned.missing):
+            planned = plan(self.store, batch, self._schemas.refresh_for(planned.missing, schema))
+        self._reports.left_out(batch, planned.remarks)
+        return planned
+
+    def _transaction(self, connection: BoundedConnection, rows: Sequence[Row], fence: Fence) -> bool:
+        """Write rows under the fencing row; tell whether it could be raised."""
+        start = time.monotonic()
+        # A COMMIT that is sent just before the end of the transaction's time may take as long again.
+        connection.deadline = start + 2 * self._seconds
+        groups = group(rows)
+        fencing = self._schemas.current().fencing.name
+        right = (self.store.name, fence.cluster, fence.scope, fence.epoch)
+        parameters = tuple(each.parameter() for each in groups)
+        if not any(row.delete for row in rows):
+            (raised,) = connection.execute(fenced_sql(fencing, groups), (*right, *parameters)).fetchone() or (0,)
+            return bool(raised)
+        # A DELETE sees only what was there when its statement began, so that it must begin under the fencing row:
+        # an earlier owner's insert, committed while it waited for that row, would outlive it otherwise.
+        with connection.pipeline(), connection.transaction():
+            if connection.execute(fence_sql(fencing), right).fetchone() is None:
+                return False
+            left = self._seconds - (time.monotonic() - start)
+            if left <= 0:
+                raise psycopg.errors.QueryCanceled("the fencing row took all the time of the transaction")
+            connection.execute(_STATEMENT_TIMEOUT, (str(math.ceil(left * 1000)),))
+            connection.execute(unfenced_sql(groups), parameters)
+        return True
+
+    def _read(self) -> StoreSchema:
+        with self._connections.lend() as connection:
+            connection.deadline = time.monotonic() + self._seconds
+            return check(self.store, read_tables(connection, table_names(self.store)))
+
+    def _unreachable(self, error: psycopg.Error) -> Unavailable:
+        dsn = self.store.dsn
+        text = " ".join(dsn.redact(str(error)).split())
+        return Unavailable(
+            f"store {self.store.name}: cannot use {dsn.target}: {text}",
+            "check that the server runs and the DSN is right",
+            store=self.store.name,
+        )
+
+
+class _Outdated(NamedTuple):
+    """A failure that reading the tables again may cure."""
+
+    result: WriteResult
+
+
+_STATEMENT_TIMEOUT = "SELECT pg_catalog.set_config('statement_timeout', $1, true)"
+
+
+def open_destinations(config: SyncConfig) -> dict[str, Destination]:
+    """Open and check every store; when one fails, those that are open are closed (spec: Y-06).
+
+    Raises:
+        Unavailable: a server cannot be reached or refuses the connection.
+        FailedPrecondition: a table is missing or breaks the contract.
+    """
+    opened: dict[str, Destination] = {}
+    try:
+        for name, store in config.stores.items():
+            opened[name] = Destination(store, config)
+            opened[name].open()
+    except BaseException:
+        for destination in opened.values():
+            destination.close()
+        raise
+    return opened
