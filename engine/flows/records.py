@@ -8,6 +8,9 @@ from dex.engine.flows.retry import RetryPolicy
 from dex.wcl.commands.base import snake_case
 from dex.wcl.commands.flows import IdReuse, StopKind, TimeoutPolicy
 
+MAX_PER_COMMIT = 1 << 20
+"""How many values, and how many messages, one record may have: their ids are its position times this, and more."""
+
 CommitKind = Literal["rpc", "set_attributes", "published", "messages_deleted", "step", "timeout"]
 StepOutcome = Literal["completed", "failed", "retry", "waiting"]
 Ending = Literal["completed", "failed", "canceled"]

@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dex.engine.flows.records import Write
+from dex.engine.flows.records import MAX_PER_COMMIT, Write
 from dex.engine.postings import to_column
 
-# A commit has one position in the journal and may write many values.
-_VALUES_PER_COMMIT = 1 << 20
 _LONGEST_SCALAR = 300
 
 
@@ -82,7 +80,7 @@ def write(connection: sqlite3.Connection, run: int, seq: int, writes: list[Write
             connection.execute("DELETE FROM attributes WHERE run = ? AND key = ?", (run, key))
             changes.append(Change(key, None, old.get(key)))
             continue
-        version = seq * _VALUES_PER_COMMIT + number
+        version = seq * MAX_PER_COMMIT + number
         connection.execute("INSERT INTO flow_values (id, data) VALUES (?, ?)", (version, value))
         connection.execute(
             "INSERT INTO attributes (run, key, value_id, scalar) VALUES (?, ?, ?, ?)"

@@ -4,11 +4,9 @@ import sqlite3
 from typing import NamedTuple
 
 from dex.engine.apply import Apply
-from dex.engine.flows.records import Publish
+from dex.engine.flows.records import MAX_PER_COMMIT, Publish
 from dex.wcl.errors import ChannelMessageNotFoundError
 
-# A commit has one position in the journal and may publish many messages.
-_MESSAGES_PER_COMMIT = 1 << 20
 _LONGEST_ID = 18
 
 
@@ -22,7 +20,7 @@ class Pending(NamedTuple):
 
 def publish(apply: Apply, run: int, event: int, publishes: list[Publish]) -> list[int]:
     """Add messages and give their ids."""
-    first = apply.seq * _MESSAGES_PER_COMMIT
+    first = apply.seq * MAX_PER_COMMIT
     apply.connection.executemany(
         "INSERT INTO messages (id, run, channel, data, at, created_event) VALUES (?, ?, ?, ?, ?, ?)",
         [(first + i, run, message.channel, message.data, apply.at, event) for i, message in enumerate(publishes)],
@@ -111,7 +109,7 @@ def copy(apply: Apply, source: int, target: int, event: int, consumed: list[int]
     ).fetchall()
     query = "SELECT id, channel, data, 1 FROM messages WHERE id = ?"
     taken = [apply.connection.execute(query, (id_,)).fetchone() for id_ in consumed]
-    first = apply.seq * _MESSAGES_PER_COMMIT
+    first = apply.seq * MAX_PER_COMMIT
     rows = sorted([*pending_then, *taken])
     apply.connection.executemany(
         "INSERT INTO messages (id, run, channel, data, at, created_event, ended_event) VALUES (?, ?, ?, ?, ?, 1, ?)",

@@ -4,13 +4,13 @@ from typing import Any
 
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.locks import lock_conflict
-from dex.engine.flows.records import Close, RunCommitted, TimersFired
+from dex.engine.flows.records import MAX_PER_COMMIT, Close, RunCommitted, TimersFired
 from dex.engine.flows.state import attributes, channels, history, outbox, runs, steps
 from dex.engine.flows.state.closing import close_naturally
 from dex.engine.flows.state.runs import Run
 from dex.engine.flows.state.steps import Step
 from dex.wcl.commands.flows import Accepted, Published
-from dex.wcl.errors import FlowNotActiveOrNotFoundError
+from dex.wcl.errors import FlowNotActiveOrNotFoundError, Refused
 
 
 def commit(apply: Apply, record: RunCommitted) -> Outcome:
@@ -21,6 +21,7 @@ def commit(apply: Apply, record: RunCommitted) -> Outcome:
         FlowClosingError: the run is closing, and this is not accepted any more (spec: FL-15).
         RPCLockConflict: another process has written a locked attribute (spec: FL-07).
         ChannelMessageNotFoundError: a message to delete is not pending.
+        Refused: there is more to write than one commit may.
     """
     run = runs.active(apply.connection, record.run_id)
     step = _check(apply, run, record)
@@ -63,6 +64,10 @@ def fire_timers(apply: Apply, record: TimersFired) -> Outcome:
 
 def _check(apply: Apply, run: Run, record: RunCommitted) -> Step | None:
     """Judge whether a commit still fits the run; give the step execution it is about, if any."""
+    if max(len(record.writes), len(record.publishes)) > MAX_PER_COMMIT:
+        raise Refused(
+            f"one commit may write {MAX_PER_COMMIT} attributes and as many messages", "do it in several calls or steps"
+        )
     if run.closing is not None and record.kind in ("step", "messages_deleted", "timeout"):
         raise runs.closing(run, "that")
     if record.guard:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dex import RPCInvokeOptions, RPCResult, StartFlowOptions, StepMovement, graceful_complete
+from dex.engine.flows.state import commits
 from dex.wcl.commands.flows import InvokeRpc, ListMessages
 from dex.wcl.errors import (
     AttributeMapNotLoadedError,
@@ -16,6 +17,7 @@ from dex.wcl.errors import (
     FlowNotActiveOrNotFoundError,
     FlowNotFoundError,
     InvalidStepResultError,
+    Refused,
     RequestTimeoutError,
     RPCLockConflict,
     ValueMappingError,
@@ -306,6 +308,17 @@ def test_a_call_that_runs_past_its_timeout_keeps_nothing_and_frees_its_lock(clie
     desk.does["h"] = lambda context: "free"
     assert client.invoke_rpc(desk.lock_n, "d", "h") == "free"
     assert stored() == before
+
+
+@pytest.mark.spec("FL-06")
+def test_a_call_that_writes_more_than_a_commit_may_is_refused(call, stored, monkeypatch):
+    monkeypatch.setattr(commits, "MAX_PER_COMMIT", 3)
+    before = stored()
+    for write in (lambda c, i: NOTES.set(c, str(i), ""), IN.publish):
+        with pytest.raises(Refused, match="one commit"):
+            call(lambda context, write=write: [write(context, number) for number in range(4)] and None)
+        assert stored() == before
+    call(lambda context: [NOTES.set(context, str(number), "") for number in range(3)] and None)
 
 
 @pytest.mark.spec("FL-06")

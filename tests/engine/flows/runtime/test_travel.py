@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dex import (
-    RPCResult,
     StartFlowOptions,
     StepMovement,
     Timer,
@@ -311,17 +310,3 @@ def test_the_new_run_stands_on_its_own_when_the_old_one_is_purged(client, work):
     work()
     assert client.wait_for_flow("d").output == [[1, 2], False, "kept"]
     assert client.get_attributes("d") == {"N": 1, "Other": "kept"}
-
-
-@pytest.mark.spec("FL-13")
-def test_many_instances_travel(client):
-    """More than fit into 16 bits, the room that a commit once had for its values."""
-    flow = Desk()
-    client.start_flow(flow, "d")
-    flow.does["fill"] = lambda context: RPCResult([OTHER.set(context, 1)])
-    client.invoke_rpc(flow.call, "d", "fill")
-    client.set_attributes("d", {f"Notes/{number}": "" for number in range(66_000)})
-    client.set_attributes("d", {"N": 1})
-    client.time_travel("d", TimeTravelOptions.to_event(4))
-    client.set_attributes("d", {"N": 2})
-    assert len(client.get_attributes("d")) == 66_002
