@@ -20,6 +20,7 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.runtime.stepping import Attempt
 from dex.engine.flows.runtime.timeouts import time_out
 from dex.engine.flows.state import outbox, runs, steps
+from dex.engine.sqlite.connection import is_missing
 from dex.wcl.errors import DexError, Refused
 
 _log = logging.getLogger(__name__)
@@ -88,8 +89,9 @@ class Worker:
     @contextmanager
     def _turn(self, *, until_idle: bool) -> Iterator[bool]:
         """Wait until this process is the one that works; False where it is stopped first, or others leave nothing."""
-        with self._parts.readers.snapshot():
-            pass  # the first look makes the data directory
+        if not self._find_file(until_idle=until_idle):
+            yield False
+            return
         try:
             lock = os.open(self._lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -102,6 +104,17 @@ class Worker:
             yield self._take(lock, until_idle=until_idle)
         finally:
             os.close(lock)
+
+    def _find_file(self, *, until_idle: bool) -> bool:
+        """Wait until somebody's first commit makes the file; without it there is nothing to do."""
+        while not self._stopping.is_set():
+            seen = self._parts.work.seen()
+            if not is_missing(self._parts.readers.path):
+                return True
+            if until_idle:
+                return False
+            self._parts.work.wait(seen, _POLL_SECONDS)
+        return False
 
     def _take(self, lock: int, *, until_idle: bool) -> bool:
         while not self._stopping.is_set():

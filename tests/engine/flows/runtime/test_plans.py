@@ -128,7 +128,7 @@ def test_a_call_and_a_step_cost_the_same_among_many_instances_flows_and_past_ste
     client.start_flow(flow, "d")
     options = RPCInvokeOptions([ITEMS.lock("a")], [ITEMS.load("a")])
     flow.does["write"] = lambda c: ITEMS.set(c, "a", Item("a")) or RPCResult(None, [StepMovement.of("A", 0)])
-    flow.does["many"] = lambda c: RPCResult(None, [StepMovement.of("A", 100)])
+    flow.does["many"] = lambda c: RPCResult(None, [StepMovement.of("A", 300)])
 
     def cost():
         ticks = []
@@ -148,6 +148,6 @@ def test_a_call_and_a_step_cost_the_same_among_many_instances_flows_and_past_ste
     client.set_attributes("d", {f"Items/{number}": {"name": "x"} for number in range(500)})
     for number in range(100):
         client.start_flow(flow, f"f{number}")
-    assert client.describe_flow("d").steps == 103
+    assert client.describe_flow("d").steps == 303
     cost()
     assert cost() <= little * 1.3
