@@ -1,4 +1,7 @@
-"""Reading: a pool of connections, each answer from one consistent snapshot."""
+"""Reading: a pool of connections, each answer from one consistent snapshot.
+
+Reading a data directory that is not there makes nothing: an empty database in memory answers.
+"""
 
 import sqlite3
 from pathlib import Path
@@ -6,18 +9,20 @@ from typing import Self
 
 from dex.engine import catalog
 from dex.engine.catalog import Catalog
-from dex.engine.sqlite.connection import open_database
+from dex.engine.sqlite.connection import is_missing, open_database
 from dex.engine.sqlite.errors import translate
+from dex.engine.sqlite.scripts import open_empty
 from dex.wcl.errors import Unavailable
 
 _SEEN = "SELECT version, (SELECT max(seq) FROM journal) FROM catalog"
 
 
 class Reader:
-    """One connection, and the definitions as it last saw them."""
+    """One connection, and the definitions as it last saw them. One that `stands_in` for a missing file serves once."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, stands_in: bool = False) -> None:
         self.connection = connection
+        self.stands_in = stands_in
         self.catalog = catalog.load(connection)
 
     def refresh(self) -> None:
@@ -80,16 +85,17 @@ class Readers:
         except IndexError:
             if self._closed:
                 raise Unavailable("the engine is closed", "open a new client") from None
-        connection = open_database(self.path, self._timeout)
+        stands_in = is_missing(self.path)
+        connection = open_empty() if stands_in else open_database(self.path, self._timeout)
         try:
-            return Reader(connection)
+            return Reader(connection, stands_in=stands_in)
         except sqlite3.Error as error:
             connection.close()
             raise translate(error, self.path) from error
 
     def give(self, reader: Reader) -> None:
         """Take a reader back."""
-        if self._closed:
+        if self._closed or reader.stands_in:
             reader.connection.close()
         else:
             self._idle.append(reader)

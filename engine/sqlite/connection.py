@@ -11,7 +11,7 @@ from dex.engine.sqlite.errors import corrupt, is_busy, translate
 from dex.wcl.errors import Refused, Unavailable
 
 FILE_NAME = "dex.db"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 2
 
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",  # acknowledged means on disk
@@ -61,6 +61,17 @@ def open_existing(path: Path, timeout: float = 0.2) -> sqlite3.Connection | None
         connection.close()
         return None
     return connection
+
+
+def is_missing(path: Path) -> bool:
+    """Tell whether there is no file; one that cannot be looked at is not missing."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def begin_immediate(connection: sqlite3.Connection, timeout: float, path: Path) -> None:
