@@ -11,6 +11,7 @@ import psycopg
 from psycopg import errors
 
 from dex.engine.sync.dsn import Dsn
+from dex.wcl.errors import Unavailable
 
 R = TypeVar("R")
 _LEAST_CONNECT_SECONDS = 2  # libpq takes no less
@@ -28,6 +29,8 @@ class BoundedConnection(psycopg.Connection[Any]):
     """
 
     deadline = math.inf
+    lost = False
+    """Whether an error ended the connection."""
 
     def wait(self, gen: Generator[Any, Any, R], *arguments: Any, **named: Any) -> R:
         """Consume a generator of the driver until the deadline."""
@@ -62,15 +65,16 @@ class Connections:
         """Lend an idle connection, or a new one.
 
         Raises:
-            psycopg.Error: the server cannot be reached, or refuses.
+            Unavailable: the server cannot be reached, or refuses.
         """
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         connection = connection or self._connect()
         try:
             yield connection
-        except BaseException:
-            if not _usable(connection):
+        except psycopg.Error:
+            connection.lost = connection.closed
+            if connection.lost:
                 # The others are as old and were lost by the same restart, more likely than not.
                 self._drop_idle()
             raise
@@ -83,22 +87,32 @@ class Connections:
         self._drop_idle()
 
     def _connect(self) -> BoundedConnection:
-        connection = BoundedConnection.connect(
-            self._dsn.reveal(),
-            autocommit=True,
-            cursor_factory=psycopg.RawCursor,
-            client_encoding="UTF8",
-            connect_timeout=max(_LEAST_CONNECT_SECONDS, math.ceil(self._seconds)),
-            fallback_application_name="dex sync",
-        )
         try:
-            connection.deadline = time.monotonic() + self._seconds
-            milliseconds = math.ceil(self._seconds * 1000)
+            connection = BoundedConnection.connect(
+                self._dsn.reveal(),
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                client_encoding="UTF8",
+                connect_timeout=max(_LEAST_CONNECT_SECONDS, math.ceil(self._seconds)),
+                fallback_application_name="dex sync",
+            )
+            self._set_up(connection)
+        except psycopg.Error as error:
+            # libpq's message names host, role and database. The DSN in it is hidden, so the error is not chained.
+            problem = " ".join(self._dsn.redact(str(error)).split())
+            raise Unavailable(
+                f"cannot use {self._dsn.target}: {problem}", "check that the server runs and that the DSN is right"
+            ) from None
+        return connection
+
+    def _set_up(self, connection: BoundedConnection) -> None:
+        milliseconds = math.ceil(self._seconds * 1000)
+        connection.deadline = time.monotonic() + self._seconds
+        try:
             connection.execute(_SETTINGS, (str(milliseconds), str(2 * milliseconds)))
-        except BaseException:
+        except psycopg.Error:
             connection.close()
             raise
-        return connection
 
     def _take_back(self, connection: BoundedConnection) -> None:
         connection.deadline = math.inf

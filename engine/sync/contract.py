@@ -19,7 +19,7 @@ from dex.wcl.edge import to_edge
 # A value travels as a string of a jsonb parameter, whose strings have at most so many bytes.
 _MAX_BYTES = 2**28 - 1
 _INTEGERS = {"int2": 2**15, "int4": 2**31, "int8": 2**63}
-_FLOAT4_DIGITS = range(6, 10)
+_FLOAT4_DIGITS = range(1, 10)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
@@ -138,14 +138,14 @@ def _float(value: Any, column: Column, from_json: bool) -> str:
 def _check_float4(value: float, column: Column) -> None:
     """Refuse a number that would read back as another one; 0.1 is stored inexactly, yet reads back as 0.1."""
     try:
-        (stored,) = struct.unpack("f", struct.pack("f", value))
+        (stored,) = struct.unpack("<f", struct.pack("<f", value))
     except OverflowError:
         raise Unfit(f"out of range of {column.declared}") from None
     if value and not stored:
         raise Unfit(f"out of range of {column.declared}")
     for digits in _FLOAT4_DIGITS:
         shown = float(f"{stored:.{digits}g}")
-        if struct.pack("f", shown) == struct.pack("f", stored):
+        if struct.pack("<f", shown) == struct.pack("<f", stored):
             if shown == value:
                 return
             break

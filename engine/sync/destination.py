@@ -53,8 +53,9 @@ class Destination:
         """
         try:
             self._schemas.refresh()
-        except psycopg.Error as error:
-            raise self._unreachable(error) from None
+        except Unavailable as error:
+            self.close()
+            raise Unavailable(f"store {self.store.name}: {error.message}", error.remedy) from None
         except BaseException:
             self.close()
             raise
@@ -70,8 +71,6 @@ class Destination:
             self._schemas.refresh_if_due()
         except DexError as error:
             self._reports.refresh_failed(self.store.name, error.message)
-        except psycopg.Error as error:
-            self._reports.refresh_failed(self.store.name, judge(error, connected=True).reason)
 
     def write(
         self, batch: Batch, fence: Fence, limit: int | None = None, may_start: Callable[[], bool] = _always
@@ -106,20 +105,22 @@ class Destination:
             rows = planned.rows[:limit]
             keys = (*planned.filtered, *(key for row in rows for key in row.entries))
             if not rows:
-                return WriteResult(Outcome.WRITTEN, keys, 0)
+                return self._written(batch, planned, keys, 0)
             with self._connections.lend() as connection:
                 if not may_start():
                     return WriteResult(Outcome.NOT_STARTED, (), 0)
-                raised = self._transaction(connection, rows, fence)
-            return WriteResult(Outcome.WRITTEN if raised else Outcome.FENCED, keys, len(rows))
+                if not self._transaction(connection, planned.schema, rows, fence):
+                    return WriteResult(Outcome.FENCED, keys, len(rows))
+            return self._written(batch, planned, keys, len(rows))
         except psycopg.Error as error:
-            failure = judge(error, connected=connection is not None and not connection.closed)
+            failure = judge(error, connected=connection is None or not connection.lost)
             failed = WriteResult(Outcome.FAILED, keys, len(rows), failure)
             return _Outdated(failed) if outdated_schema(error) else failed
         except DexError as error:
-            # The tables no longer keep the contract. Batches that need nothing new go on with the schema there is.
-            failure = Failure(FailureScope.RUN, retryable=True, reason=error.message)
-            return WriteResult(Outcome.FAILED, keys, 0, failure)
+            # Where tables no longer keep the contract, batches that need nothing new go on with the schema there is.
+            scope = FailureScope.STORE if isinstance(error, Unavailable) else FailureScope.RUN
+            failure = Failure(scope, retryable=True, reason=error.message)
+            return WriteResult(Outcome.FAILED, keys, len(rows), failure)
 
     def _plan(self, batch: Batch, *, refresh: bool) -> Plan:
         if refresh:
@@ -128,16 +129,22 @@ class Destination:
         planned = plan(self.store, batch, schema)
         if planned.missing and self._schemas.wants_refresh(planned.missing):
             planned = plan(self.store, batch, self._schemas.refresh_for(planned.missing, schema))
-        self._reports.left_out(batch, planned.remarks)
         return planned
 
-    def _transaction(self, connection: BoundedConnection, rows: Sequence[Row], fence: Fence) -> bool:
+    def _written(self, batch: Batch, planned: Plan, keys: tuple[str, ...], statements: int) -> WriteResult:
+        # Told only now, as a field that is left out of a write that fails is looked at again.
+        self._reports.left_out(batch, [each for each in planned.remarks if not each.key or each.key in keys])
+        return WriteResult(Outcome.WRITTEN, keys, statements)
+
+    def _transaction(
+        self, connection: BoundedConnection, schema: StoreSchema, rows: Sequence[Row], fence: Fence
+    ) -> bool:
         """Write rows under the fencing row; tell whether it could be raised."""
         start = time.monotonic()
         # A COMMIT that is sent just before the end of the transaction's time may take as long again.
         connection.deadline = start + 2 * self._seconds
         groups = group(rows)
-        fencing = self._schemas.current().fencing.name
+        fencing = schema.fencing.name
         right = (self.store.name, fence.cluster, fence.scope, fence.epoch)
         parameters = tuple(each.parameter() for each in groups)
         if not any(row.delete for row in rows):
@@ -156,18 +163,14 @@ class Destination:
         return True
 
     def _read(self) -> StoreSchema:
-        with self._connections.lend() as connection:
-            connection.deadline = time.monotonic() + self._seconds
-            return check(self.store, read_tables(connection, table_names(self.store)))
-
-    def _unreachable(self, error: psycopg.Error) -> Unavailable:
-        dsn = self.store.dsn
-        text = " ".join(dsn.redact(str(error)).split())
-        return Unavailable(
-            f"store {self.store.name}: cannot use {dsn.target}: {text}",
-            "check that the server runs and the DSN is right",
-            store=self.store.name,
-        )
+        try:
+            with self._connections.lend() as connection:
+                connection.deadline = time.monotonic() + self._seconds
+                tables = read_tables(connection, table_names(self.store))
+        except psycopg.Error as error:
+            reason = judge(error, connected=not connection.lost).reason
+            raise Unavailable(f"cannot read the tables of {self.store.dsn.target}: {reason}", "try again") from None
+        return check(self.store, tables)
 
 
 class _Outdated(NamedTuple):

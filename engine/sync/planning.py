@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dex.engine.flows.codec import decode
 from dex.engine.flows.keys import split
 from dex.engine.sync.batch import Batch
@@ -67,6 +69,7 @@ class Plan(NamedTuple):
     `filtered` are the entries that no row writes, since nothing of them fits.
     """
 
+    schema: StoreSchema
     rows: list[Row]
     filtered: tuple[str, ...]
     missing: set[MissingColumn]
@@ -93,7 +96,7 @@ class _Planning:
         rows = self._rows()
         written = {key for row in rows for key in row.entries}
         filtered = tuple(key for key in self._batch.entries if key not in written)
-        return Plan(rows, filtered, self._missing, self._remarks)
+        return Plan(self._schema, rows, filtered, self._missing, self._remarks)
 
     def _rows(self) -> list[Row]:
         captured = self._captured()
@@ -198,7 +201,7 @@ class _Planning:
 def _decoded(data: bytes | None) -> Any:
     try:
         return None if data is None else decode(data)
-    except ValueMappingError:
+    except (ValueMappingError, msgspec.DecodeError, RecursionError):
         raise Unfit("the stored value cannot be read") from None
 
 

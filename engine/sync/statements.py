@@ -6,6 +6,7 @@ only and PostgreSQL keeps its plan. Identifiers are quoted, values are always pa
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from psycopg import sql
@@ -80,6 +81,7 @@ def unfenced_sql(groups: list[Group]) -> str:
     return f"WITH {', '.join(writes)} SELECT 1"
 
 
+@lru_cache(maxsize=4096)
 def quoted(*names: str | None) -> str:
     """Give an identifier, or one qualified by a schema, quoted."""
     return sql.Identifier(*(name for name in names if name is not None)).as_string(None)
