@@ -137,19 +137,20 @@ def _float(value: Any, column: Column, from_json: bool) -> str:
 
 def _check_float4(value: float, column: Column) -> None:
     """Refuse a number that would read back as another one; 0.1 is stored inexactly, yet reads back as 0.1."""
-    try:
-        (stored,) = struct.unpack("<f", struct.pack("<f", value))
-    except OverflowError:
-        raise Unfit(f"out of range of {column.declared}") from None
-    if value and not stored:
+    stored = _as_float4(value)
+    if stored is None or (value and not stored):
         raise Unfit(f"out of range of {column.declared}")
-    for digits in _FLOAT4_DIGITS:
-        shown = float(f"{stored:.{digits}g}")
-        if struct.pack("<f", shown) == struct.pack("<f", stored):
-            if shown == value:
-                return
-            break
-    raise Unfit(f"more digits than {column.declared} holds")
+    shown = (float(f"{stored:.{digits}g}") for digits in _FLOAT4_DIGITS)
+    if next(short for short in shown if _as_float4(short) == stored) != value:
+        raise Unfit(f"more digits than {column.declared} holds")
+
+
+def _as_float4(value: float) -> float | None:
+    """Give the nearest number of single precision, None beyond its range."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return None
 
 
 def _bool(value: Any, column: Column, _from_json: bool) -> str:

@@ -127,7 +127,7 @@ BAD = [
     Bad("nm2", 99950.0, "decimals"),
     Bad("n", True, "a bool for a column"),
     *(Bad("f8", value, "for a column of type double precision") for value in (3, "1.5", True, b"1")),
-    Bad("f4", 3.4028236e38, "more digits than real holds"),
+    Bad("f4", 3.4028236e38, "out of range of real"),
     Bad("f4", 1e39, "out of range of real"),
     Bad("f4", 1e-46, "out of range of real"),
     Bad("f4", math.pi, "more digits than real holds"),
@@ -256,7 +256,7 @@ def test_numbers_that_are_not_finite_are_filtered() -> None:
 def test_lone_surrogates_and_naive_datetimes_are_filtered() -> None:
     """No Flow can store them either."""
     for value, kind in (("\ud800", "text"), ({"a": "\ud800"}, "json"), (datetime(2024, 1, 1), "timestamptz")):
-        with pytest.raises(Unfit, match="Unicode|zone"):
+        with pytest.raises(Unfit, match=r"Unicode|zone"):
             convert(value, _column(kind))
 
 
