@@ -178,6 +178,8 @@ class Worker:
             self._stopping.set()
 
     def _attempt(self, work: Callable[[], object]) -> None:
+        if self._stopping.is_set():
+            return  # it stood in line
         try:
             work()
         except DexError:
