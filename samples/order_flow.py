@@ -30,6 +30,7 @@ from dex import (
     StepOptions,
     Timer,
     Wait,
+    dead_end,
     force_complete,
     force_fail,
     go_to,
@@ -52,12 +53,21 @@ class Order:
     cents: int
 
 
+def status_of(context: Context) -> str:
+    """Give the status, `new` before the first Step has set it."""
+    try:
+        return STATUS.get(context)
+    except KeyError:
+        return "new"
+
+
 class AwaitPayment(Step[Order]):
     """Waits for payments, but not for ever."""
 
     def wait_for(self, context: Context, order: Order) -> Wait:
         """Execute at the first payment or when the Timer fires, whichever comes first."""
-        STATUS.set(context, "open")
+        if status_of(context) == "new":
+            STATUS.set(context, "open")
         return Wait.any_of(PAYMENTS.for_one("paid"), Timer.by_duration(PATIENCE, "too-late"))
 
     def execute(self, context: Context, order: Order) -> StepDecision:
@@ -69,12 +79,18 @@ class AwaitPayment(Step[Order]):
             return go_to(AwaitPayment, replace(order, cents=missing))
         return go_to(Ship, order.order_id)
 
+    def get_step_options(self) -> StepOptions:
+        """Hold the lock while the status is set; without it a cancellation just then would be overwritten."""
+        return StepOptions(wait_for_lock_attributes=(STATUS,))
+
 
 class Ship(Step[str]):
     """Hands the order over, if nobody has cancelled it meanwhile."""
 
     def execute(self, context: Context, order_id: str) -> StepDecision:
         """Do the work of the Flow and end it with an output."""
+        if status_of(context) == "cancelled":
+            return dead_end()
         STATUS.set(context, "shipped")
         context.record_event("shipped", {"orderId": order_id})
         return graceful_complete(order_id)
@@ -109,7 +125,7 @@ class OrderFlow(Flow[Order]):
     @rpc(lock_attributes=(STATUS,))
     def cancel(self, context: Context, reason: str) -> RPCResult[None]:
         """Cancel the order: `dex flow invoke order-1 cancel --input '"changed my mind"'`."""
-        if STATUS.get(context) == "shipped":
+        if status_of(context) == "shipped":
             raise Refused("the order is shipped already", "send it back")
         STATUS.set(context, "cancelled")
         return RPCResult(next_steps=(StepMovement.of(Cancel, reason),))

@@ -1,0 +1,81 @@
+"""Where Flow types come from, and what becomes of a source that does not load (spec: FL-17)."""
+
+import json
+
+import pytest
+
+from tests.acceptance.conftest import Dex
+from tests.cli.flow.definitions import TRIP
+
+SUB = "ChunkedSubscriberFlow"
+
+
+@pytest.mark.spec("FL-17")
+def test_types_come_from_files_modules_and_the_configuration(dex: Dex) -> None:
+    """The two patterns are always there; flag, environment and file name further ones; several add up."""
+
+    def types(*args: str) -> set[str]:
+        return {row["type"] for row in dex.ok("flow", "types", *args).json}
+
+    builtin = {SUB, "CustomerDirectoryFlow"}
+    (dex.home / "trip.py").write_text(TRIP)
+    (dex.home / "other.py").write_text(
+        "from dex import Flow\nclass Other(Flow[None]): pass\nclass More(Flow[None]): pass\n"
+    )
+    assert types() == builtin
+    assert types("--flows", "trip.py", "--flows", "other:More") == {*builtin, "TripFlow", "More"}
+    assert types("--flows", str(dex.home / "other.py")) == {*builtin, "Other", "More"}
+    config = dex.home / "config" / "dex" / "config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("flows:\n  - trip.py\n  - other\n")
+    assert types() == {*builtin, "TripFlow", "Other", "More"}
+    dex.environ["DEX_FLOWS"] = "trip.py"
+    assert types() == {*builtin, "TripFlow"}
+    row = next(row for row in dex.ok("config", "show").json if row["setting"] == "flows")
+    assert (row["value"], row["origin"]) == (["trip.py"], "environment DEX_FLOWS")
+    described = next(row for row in dex.ok("flow", "types").json if row["type"] == "TripFlow")
+    assert described["steps"] == ["Leave", "Pack"]
+    assert described["rpcs"] == ["add", "note", "wrong"]
+    assert "Notes/*" in described["attributes"]
+
+
+@pytest.mark.spec("FL-17", "X-02")
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("from dex import Flow\n\nclass Broken(Flow[None])\n", 3, "expected ':'"),
+        ("import nothing_like_it\n", 1, "ModuleNotFoundError"),
+        ("from dex import Flow\nx = 1 / 0\n", 2, "ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_does_not_import_takes_nothing_else_down(dex: Dex, text: str, line: int, problem: str) -> None:
+    """One warning line with file and line; the other file's Flows and the built-in ones work."""
+    (dex.home / "trip.py").write_text(TRIP)
+    (dex.home / "bad.py").write_text(text)
+    done = dex.ok("flow", "types", "--flows", "bad.py", "--flows", "trip.py")
+    assert len(done.json) == 3
+    assert done.err.startswith(f"warning: {dex.home}/bad.py, line {line}: ")
+    assert (problem in done.err, done.err.count("\n")) == (True, 1)
+    assert dex.ok("flow", "types", "--flows", "bad.py", "-q").err == ""
+    assert "warning" in json.loads(dex.ok("flow", "types", "--flows", "bad.py", "-o", "json").err)
+    missing = dex("flow", "start", "Broken", "x", "--flows", "bad.py", "-q")
+    assert (missing.code, f"not loaded: {dex.home}/bad.py, line {line}" in missing.err) == (1, True)
+    assert dex.ok("store", "list", "--flows", "bad.py").err == ""
+
+
+@pytest.mark.spec("FL-17")
+def test_a_module_of_the_working_directory_and_a_missing_source(dex: Dex) -> None:
+    done = dex.ok("flow", "types", "--flows", "nowhere.py", "--flows", "no_module")
+    assert done.err.count("warning: ") == 2
+    assert f"{dex.home}/nowhere.py" in done.err
+
+
+@pytest.mark.spec("FL-12")
+def test_a_run_whose_type_is_not_loaded_is_shown_all_the_same(trip: Dex) -> None:
+    """Describe, get, history and search need no definition."""
+    trip.ok("flow", "set", "t1", "Count:=2")
+    del trip.environ["DEX_FLOWS"]
+    assert trip.ok("flow", "describe", "t1").json["type"] == "TripFlow"
+    assert trip.ok("flow", "get", "t1").json["attributes"] == {"Count": 2}
+    assert trip.ok("flow", "search", "--type", "TripFlow").json["flows"] != []
+    assert "there is no Flow type TripFlow" in trip("flow", "set", "t1", "Count:=3").err

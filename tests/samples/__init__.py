@@ -1,0 +1,1 @@
+"""The Flows that ship with dex."""

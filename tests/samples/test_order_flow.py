@@ -1,0 +1,48 @@
+"""The template: it does what its comments say."""
+
+from datetime import timedelta
+
+import pytest
+
+from dex import Client, FlowNotActiveOrNotFoundError, Refused
+from dex.samples.order_flow import PAYMENTS, STATUS, Order, OrderFlow
+
+FLOW = OrderFlow()
+
+
+@pytest.fixture
+def order(client: Client) -> str:
+    """An order of 900 cents that waits for its payment."""
+    client.start_flow(FLOW, "o", Order("o", 900))
+    client.wait_for_attribute_equal(STATUS, "o", "open", timedelta(seconds=20))
+    return "o"
+
+
+@pytest.mark.spec("FL-08", "FL-09")
+def test_payments_that_are_enough_ship_the_order(client: Client, order: str) -> None:
+    client.publish(PAYMENTS, order, 400)
+    client.publish(PAYMENTS, order, 500)
+    result = client.wait_for_flow(order, timedelta(seconds=20))
+    assert (result.status, result.output) == ("completed", order)
+    assert client.get_attribute(STATUS, order) == "shipped"
+
+
+@pytest.mark.spec("FL-08")
+def test_an_order_that_nobody_pays_fails(client: Client, order: str) -> None:
+    client.skip_timer(order, "AwaitPayment-1", "too-late")
+    result = client.wait_for_flow(order, timedelta(seconds=20))
+    assert (result.status, result.error) == ("failed", f"order {order} was not paid in time")
+
+
+@pytest.mark.spec("FL-05", "FL-08")
+def test_an_order_is_cancelled_only_before_it_is_shipped(client: Client, order: str) -> None:
+    client.invoke_rpc(FLOW.cancel, order, "changed my mind")
+    result = client.wait_for_flow(order, timedelta(seconds=20))
+    assert (result.status, result.output) == ("completed", "cancelled: changed my mind")
+    with pytest.raises(FlowNotActiveOrNotFoundError):
+        client.invoke_rpc(FLOW.cancel, order, "again")
+    client.start_flow(FLOW, "p", Order("p", 1))
+    client.wait_for_attribute_equal(STATUS, "p", "open", timedelta(seconds=20))
+    client.set_attribute(STATUS, "p", "shipped")
+    with pytest.raises(Refused, match="shipped already"):
+        client.invoke_rpc(FLOW.cancel, "p", "too late")
