@@ -41,6 +41,8 @@ DEFAULT_TIMEOUT = 60.0
 _GRACE_SECONDS = 0.05
 _POLL_SECONDS = 0.02
 _SETTLE_PASS_SECONDS = 0.05
+# Told by its module, so that nothing of sync is imported before it is needed.
+_SYNC_COMMANDS = "dex.wcl.commands.sync"
 
 
 class LocalEngine:
@@ -94,10 +96,15 @@ class LocalEngine:
             case PageRecords():
                 return self._page_records(command)
         read = _IN_SNAPSHOT.get(type(command))
-        if read is None:
-            return self.flows.execute(command)
-        with self._readers.snapshot() as snapshot:
-            return read(snapshot, command)
+        if read is not None:
+            with self._readers.snapshot() as snapshot:
+                return read(snapshot, command)
+        if type(command).__module__ == _SYNC_COMMANDS:
+            from dex.engine.sync.inspecting import HANDLERS
+
+            with self._readers.snapshot() as snapshot:
+                return HANDLERS[type(command)](snapshot, command, self._clock.now_ms())
+        return self.flows.execute(command)
 
     @cached_property
     def flows(self) -> "Flows":

@@ -3,6 +3,25 @@
 import sqlite3
 from typing import NamedTuple
 
+# From run to run by the index: SQLite's own DISTINCT would read every mark of the backlog.
+_RUNS = """
+WITH RECURSIVE pending (run) AS (
+  SELECT min(run) FROM sync_marks WHERE store = ?1 AND run > ?2
+  UNION ALL
+  SELECT (SELECT min(run) FROM sync_marks WHERE store = ?1 AND run > pending.run) FROM pending WHERE run IS NOT NULL
+  LIMIT ?3
+)
+SELECT run FROM pending WHERE run IS NOT NULL
+"""
+_DUE = """
+SELECT r.id, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements FROM runs r
+LEFT JOIN sync_attempts a ON a.store = ?1 AND a.run = r.id
+WHERE r.id = ?2 AND ifnull(a.next_at, 0) <= ?3 AND NOT EXISTS (
+  SELECT 1 FROM runs o WHERE o.flow_id = r.flow_id AND o.id < r.id
+  AND EXISTS (SELECT 1 FROM sync_marks m WHERE m.store = ?1 AND m.run = o.id)
+)
+"""
+
 
 class Pending(NamedTuple):
     """A marked attribute: its key, the position of the mark, when it was first made, and the latest stored value.
@@ -39,6 +58,18 @@ class Entry(NamedTuple):
     last_error: str | None
 
 
+class Drop(NamedTuple):
+    """An entry that was given up; times are ms since the epoch."""
+
+    store: str
+    flow_id: str
+    run_id: str
+    key: str
+    marked_at: int
+    dropped_at: int
+    reason: str
+
+
 class Totals(NamedTuple):
     """How much is pending, and when the oldest mark was first made, in ms; None while nothing is."""
 
@@ -46,27 +77,17 @@ class Totals(NamedTuple):
     oldest_at: int | None
 
 
-def next_runs(connection: sqlite3.Connection, store: str, after: int, now_ms: int, limit: int) -> list[PendingRun]:
-    """Give runs with marks whose turn has come, in their order, beginning after the run number `after`.
+def next_runs(
+    connection: sqlite3.Connection, store: str, after: int, now_ms: int, limit: int
+) -> tuple[list[PendingRun], int | None]:
+    """Look at up to `limit` runs with marks, beginning after the run number `after`, and give those whose turn it is.
 
-    A run waits while an older run of its Flow ID has marks, so that rows keep the order of runs (spec: Y-20).
+    Also gives the last run that was looked at, None at the end of the backlog. A run waits after a failure, and while
+    an older run of its Flow ID has marks, so that rows keep the order of runs (spec: Y-20).
     """
-    rows = connection.execute(
-        "SELECT m.run, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements FROM"
-        " (SELECT DISTINCT run FROM sync_marks WHERE store = ?1 AND run > ?2) m JOIN runs r ON r.id = m.run"
-        " LEFT JOIN sync_attempts a ON a.store = ?1 AND a.run = m.run WHERE ifnull(a.next_at, 0) <= ?3"
-        " AND NOT EXISTS (SELECT 1 FROM runs o JOIN sync_marks om ON om.run = o.id AND om.store = ?1"
-        " WHERE o.flow_id = r.flow_id AND o.id < r.id) ORDER BY m.run LIMIT ?4",
-        (store, after, now_ms, limit),
-    )
-    return [PendingRun(*row) for row in rows]
-
-
-def next_attempt(connection: sqlite3.Connection, store: str) -> int | None:
-    """Give when the next failed write of a store is to be tried again, in ms."""
-    query = "SELECT min(next_at) FROM sync_attempts WHERE store = ? AND run > 0"
-    at: int | None = connection.execute(query, (store,)).fetchone()[0]
-    return at
+    looked_at = [run for (run,) in connection.execute(_RUNS, (store, after, limit))]
+    found = [row for run in looked_at if (row := connection.execute(_DUE, (store, run, now_ms)).fetchone())]
+    return [PendingRun(*row) for row in found], looked_at[-1] if len(looked_at) == limit else None
 
 
 def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> list[Pending]:
@@ -91,10 +112,29 @@ def marks_of(connection: sqlite3.Connection, store: str, limit: int) -> list[tup
     return connection.execute(query, (store, limit)).fetchall()
 
 
-def totals(connection: sqlite3.Connection, store: str | None = None) -> Totals:
-    """Count what is pending, in all or for one store."""
-    query = "SELECT count(*), min(marked_at) FROM sync_marks WHERE ?1 IS NULL OR store = ?1"
-    return Totals(*connection.execute(query, (store,)).fetchone())
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Tell whether nothing is pending."""
+    return connection.execute("SELECT 1 FROM sync_marks LIMIT 1").fetchone() is None
+
+
+def totals(connection: sqlite3.Connection, store: str | None = None, flow_id: str | None = None) -> Totals:
+    """Count what is pending, in all, for one store or for one Flow."""
+    query = (
+        "SELECT count(*), min(marked_at) FROM sync_marks WHERE (?1 IS NULL OR store = ?1)"
+        " AND (?2 IS NULL OR run IN (SELECT id FROM runs WHERE flow_id = ?2))"
+    )
+    return Totals(*connection.execute(query, (store, flow_id)).fetchone())
+
+
+def drops(connection: sqlite3.Connection, store: str | None, limit: int) -> list[Drop]:
+    """Give up to `limit` entries that were given up, the latest first."""
+    rows = connection.execute(
+        "SELECT d.store, ifnull(r.flow_id, ''), ifnull(r.run_id, ''), d.key, d.marked_at, d.dropped_at, d.reason"
+        " FROM sync_drops d LEFT JOIN runs r ON r.id = d.run WHERE ?1 IS NULL OR d.store = ?1"
+        " ORDER BY d.id DESC LIMIT ?2",
+        (store, limit),
+    )
+    return [Drop(*row) for row in rows]
 
 
 def entries(connection: sqlite3.Connection, store: str | None, flow_id: str | None, limit: int) -> list[Entry]:

@@ -1,0 +1,71 @@
+"""Sync in one process: every destination of a configuration, opened together, and the worker over them (spec: Y-06)."""
+
+import threading
+
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.sync import backlog
+from dex.engine.sync.checking import StoreSchema
+from dex.engine.sync.config import SyncConfig
+from dex.engine.sync.destination import Destination
+from dex.engine.sync.metrics import SyncMetrics
+from dex.engine.sync.worker import SyncWorker
+from dex.wcl.errors import Unavailable
+
+
+class Sync:
+    """The Attribute Stores of a configuration over the Flows of a data directory. Close it when done."""
+
+    def __init__(self, parts: Parts, config: SyncConfig) -> None:
+        self._parts = parts
+        self._config = config
+        self._destinations = {name: Destination(store, config) for name, store in config.stores.items()}
+        self.metrics = SyncMetrics()
+        self._worker = SyncWorker(parts, config, self._destinations, self.metrics)
+
+    def open(self) -> dict[str, StoreSchema]:
+        """Connect to every store and check its tables; give what was found of each.
+
+        Raises:
+            Unavailable, FailedPrecondition: one failed; the connections to the others are closed.
+        """
+        try:
+            return {name: destination.open() for name, destination in self._destinations.items()}
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, stop: threading.Event) -> None:
+        """Write what is marked until `stop` is set.
+
+        Raises:
+            FailedPrecondition: the data directory has another cluster id than the configured one.
+        """
+        self._worker.run(stop)
+
+    def flush(self, seconds: float) -> None:
+        """Write until nothing is pending, or wait until the process that owns the lease has.
+
+        Raises:
+            Unavailable: something is still pending after `seconds`.
+        """
+        stop = threading.Event()
+        timer = threading.Timer(seconds, stop.set)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._worker.run(stop, until_empty=True)
+        finally:
+            timer.cancel()
+        with self._parts.readers.snapshot() as snapshot:
+            pending = backlog.totals(snapshot.connection).entries
+        if pending:
+            raise Unavailable(
+                f"{pending} entries are still pending after {seconds:g} s",
+                "see `dex sync backlog` for why, and flush again",
+                pending=pending,
+            )
+
+    def close(self) -> None:
+        """Close the connections of every store."""
+        for destination in self._destinations.values():
+            destination.close()

@@ -1,0 +1,61 @@
+"""Commands that look at Attribute Store sync, and their results (spec: Y-25)."""
+
+import msgspec
+
+from dex.wcl.commands.base import Command, check_limit
+
+MAX_ENTRIES = 10_000
+
+
+class BacklogEntry(msgspec.Struct, kw_only=True):
+    """An attribute that a store has not been told of. Times are ISO 8601 in UTC, ages are seconds."""
+
+    store: str
+    flow_id: str
+    run_id: str
+    key: str
+    age_seconds: float
+    attempts: int
+    next_attempt: str | None
+    last_error: str | None
+
+
+class Backlog(msgspec.Struct, kw_only=True):
+    """What is pending: the oldest entries, how many there are in all, and how old the oldest is."""
+
+    entries: list[BacklogEntry]
+    total: int
+    oldest_age_seconds: float
+
+
+class DroppedEntry(msgspec.Struct, kw_only=True):
+    """An attribute that a store was never told of, when it was given up and why."""
+
+    store: str
+    flow_id: str
+    run_id: str
+    key: str
+    dropped_at: str
+    age_seconds: float
+    reason: str
+
+
+class SyncBacklog(Command[Backlog], frozen=True):
+    """Show what is pending, of all stores or one, of all Flows or one, the oldest first."""
+
+    store: str | None = None
+    flow_id: str | None = None
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit, MAX_ENTRIES)
+
+
+class SyncDrops(Command[list[DroppedEntry]], frozen=True):
+    """Show what was given up, the latest first."""
+
+    store: str | None = None
+    limit: int = 100
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit, MAX_ENTRIES)
