@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from dex.engine.client import Client, StateStores, connect
+from dex.engine.feed import Feed, Feeds
 from dex.engine.statestore import StateStore
 
 _END = object()
@@ -52,7 +53,7 @@ class AsyncClient(AsyncProxy):
 
 
 def _wrapped(value: Any) -> Any:
-    if isinstance(value, (StateStore, StateStores)):
+    if isinstance(value, (StateStore, StateStores, Feed, Feeds)):
         return AsyncProxy(value)
     return _rows(value) if isinstance(value, Iterator) else value
 

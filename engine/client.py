@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from dex.engine.feed import Feed, Feeds
 from dex.engine.flowclient import FlowClient
 from dex.engine.protocol import Engine
 from dex.engine.statestore import StateStore
@@ -15,11 +16,13 @@ from dex.wcl.commands import (
     DescribeStateStore,
     Dropped,
     DropStateStore,
+    PageRecords,
     PageRows,
     ShowStateStores,
     StoreDescription,
     StoreSummary,
 )
+from dex.wcl.errors import InputError
 from dex.wcl.wire import command_from
 
 R = TypeVar("R")
@@ -87,6 +90,7 @@ class Client(FlowClient):
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.state_stores = StateStores(engine)
+        self.feeds = Feeds(engine)
 
     def __enter__(self) -> Self:
         return self
@@ -121,11 +125,14 @@ class Client(FlowClient):
         return [self.engine.execute(command) for command in typed]
 
     def execute(self, command: Command[R]) -> R:
-        """Run one typed command and give its result.
+        """Run one typed command and give its result; `commands` also takes their JSON form.
 
         Raises:
+            InputError: it is not a typed command.
             DexError: of the kind that fits.
         """
+        if not isinstance(command, Command):
+            raise InputError(f"{type(command).__name__} is not a typed command", "pass dicts to client.commands([...])")
         return self.engine.execute(command)
 
     def state_store(self, name: str) -> StateStore:
@@ -136,6 +143,15 @@ class Client(FlowClient):
         """
         self.engine.execute(PageRows(store=name, limit=1))
         return StateStore(name, self.engine)
+
+    def feed(self, name: str) -> Feed:
+        """Bind a feed that exists.
+
+        Raises:
+            Refused: there is none, with the nearest names.
+        """
+        self.engine.execute(PageRecords(feed=name, limit=1))
+        return Feed(name, self.engine)
 
     def close(self) -> None:
         """Release the engine's files and threads."""
