@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -90,11 +90,15 @@ class Server:
 
     def pause(self) -> None:
         """Stop every process of the server in its tracks: connections stay open and nothing answers."""
-        self._signal(signal.SIGSTOP)
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)  # first, so that no other process appears
+        self._signal_children(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let a paused server go on."""
-        self._signal(signal.SIGCONT)
+        if self._process is not None:
+            self._signal_children(signal.SIGCONT)
+            self._process.send_signal(signal.SIGCONT)
 
     def dsn(self, database: str, user: str = "dex") -> str:
         """Give a connection string."""
@@ -105,12 +109,13 @@ class Server:
         with psycopg.connect(self.dsn(database), autocommit=True) as connection:
             connection.execute(statement)  # type: ignore[arg-type]  # tests may build SQL as text
 
-    def _signal(self, number: int) -> None:
-        # Backends lead sessions of their own, so that the group of the postmaster does not have them all.
+    def _signal_children(self, number: int) -> None:
+        # Backends lead sessions of their own, so that no group has them all.
         assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
-        for process in (self._process.pid, *map(int, children)):
-            os.kill(process, number)
+        process = self._process.pid
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), number)
 
     def _as_nobody(self, program: str, *arguments: str) -> list[str]:
         command = [str(self.binaries / program), *arguments]
