@@ -1,6 +1,5 @@
 """Calling the handlers that people write: sync or async, bounded in time, their faults told as ours."""
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Callable
@@ -35,7 +34,7 @@ class Call:
             return self._bounded(self._timeout, function, *arguments)
         except DexError:
             raise
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
+        except (Exception, SystemExit, _cancelled_error()) as error:
             raise WorkerInvocationError(
                 f"{self._what} raised {type(error).__name__}: {error}",
                 "look at the handler; nothing of this call was kept",
@@ -73,10 +72,19 @@ class Call:
         return outcome[0]
 
 
+def _cancelled_error() -> type[BaseException]:
+    """Give asyncio's error of a cancelled task, once there is an error: importing asyncio takes long."""
+    from asyncio import CancelledError
+
+    return CancelledError
+
+
 def _complete(result: Any) -> Any:
     """Give what a handler returned, once an async one has run to its end."""
     if not inspect.isawaitable(result):
         return result
+    import asyncio
+
     if asyncio._get_running_loop() is None:  # noqa: SLF001  # the public form raises where there is none
         return asyncio.run(_await(result))
     with ThreadPoolExecutor(1) as aside:  # the caller's thread has an event loop already, such as a notebook's

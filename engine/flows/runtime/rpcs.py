@@ -18,6 +18,7 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import runs
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import Encoded, InvokeRpc, RpcAnswer
+from dex.wcl.errors import ValueMappingError
 
 
 def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
@@ -104,5 +105,8 @@ def _input(rpc: RPCType, value: Any) -> list[Any]:
         ValueMappingError: it is not of the RPC's input type, with the path of the field.
     """
     declared = rpc.definition.input_type
-    decoded = codec.decode(value.data, declared) if isinstance(value, Encoded) else from_edge(value, declared)
+    try:
+        decoded = codec.decode(value.data, declared) if isinstance(value, Encoded) else from_edge(value, declared)
+    except ValueMappingError as error:
+        raise error.within(f"input of RPC {rpc.name}") from error
     return [decoded] if rpc.definition.takes_input else []
