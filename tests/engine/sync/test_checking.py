@@ -68,8 +68,8 @@ def test_tables_that_keep_the_contract_open(
         ("CREATE TABLE orders (id text PRIMARY KEY DEFERRABLE)", {}, "is deferrable"),
         (MAIN, ITEMS, "AttributeMap Items: the table items does not exist"),
         (MAIN + items("item text, PRIMARY KEY (id)"), ITEMS, "key columns and instanceKeyColumn are (id, item)"),
-        (MAIN + items("item int, PRIMARY KEY (id, item)"), ITEMS, "Items: the key column item of public.items is integer"),
-        (MAIN + items("item text, x int NOT NULL, PRIMARY KEY (id, item)"), ITEMS, "public.items requires a value for x"),
+        (MAIN + items("item int, PRIMARY KEY (id, item)"), ITEMS, "key column item of public.items is integer"),
+        (MAIN + items("item text, x int NOT NULL, PRIMARY KEY (id, item)"), ITEMS, "items requires a value for x"),
     ],
 )  # fmt: skip
 def test_tables_that_break_the_contract_are_refused(
