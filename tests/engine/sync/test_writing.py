@@ -197,7 +197,7 @@ def test_threads_write_side_by_side(database: Database, open_store: OpenStore) -
 
 
 @pytest.mark.spec("Y-14", "Y-15")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     flow_id=st.text(min_size=1),
     text=st.text(),
