@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-BUILT = {"W", "S", "F", "X", "P"}
+BUILT = {"W", "S", "F", "X", "P", "FL", "H", "C"}
 
 _ROW = re.compile(r"^- ([A-Z]{1,2}-\d{2})", re.MULTILINE)
 _MARK = re.compile(r"\bspec\(([^)]*)\)")
