@@ -42,8 +42,9 @@ def compose(text: str, path: str) -> "Node | None":
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InputError(f"{path}:{line}: this is not YAML: {error.problem}", "correct the file") from error
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: this is not YAML: {error}", "correct the file") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InputError(f"{path}:{line}: this is not YAML: {error.reason}", "correct the file") from error
     except RecursionError as error:
         raise InputError(f"{path}: the values are nested too deeply", "correct the file") from error
 

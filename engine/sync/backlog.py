@@ -137,6 +137,12 @@ def drops(connection: sqlite3.Connection, store: str | None, limit: int) -> list
     return [Drop(*row) for row in rows]
 
 
+def dropped(connection: sqlite3.Connection) -> int:
+    """Count what was ever given up."""
+    (count,) = connection.execute("SELECT count(*) FROM sync_drops").fetchone()
+    return int(count)
+
+
 def entries(connection: sqlite3.Connection, store: str | None, flow_id: str | None, limit: int) -> list[Entry]:
     """Give up to `limit` lines of the backlog, the oldest first."""
     rows = connection.execute(

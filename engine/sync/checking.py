@@ -39,8 +39,9 @@ def check(store: StoreConfig, tables: Sequence[TableSchema | None]) -> StoreSche
         expected = None if key is None else (*key, each.instance_key_column)
         problems += _instance_problems(f"AttributeMap {name}", each.table, table, expected)
     if problems:
-        text = "; ".join(problems)
-        raise FailedPrecondition(f"store {store.name}: {text}", "alter the tables, then start again", store=store.name)
+        faults = [f"store {store.name}: {problem}" for problem in problems]
+        text = f"store {store.name}: {'; '.join(problems)}"
+        raise FailedPrecondition(text, "alter the tables, then start again", store=store.name, faults=faults)
     if main is None or fencing is None:
         raise AssertionError("a missing table is a problem")
     found = dict(zip(store.attribute_maps, instances, strict=True))

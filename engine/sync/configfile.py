@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dex.engine.sync.config import ColumnNaming, InstanceTable, StoreConfig, SyncConfig, SyncRetryPolicy
 from dex.engine.sync.dsn import Dsn, dsn_variable, redact
 from dex.engine.sync.rowkey import RowKey
+from dex.engine.sync.storenames import read_config
 from dex.engine.sync.tablename import TableName, parse_table_name
 from dex.engine.yamlfile import Entry, Fault, compose, entries, is_mapping, is_null, unknown_keys
 from dex.wcl.durations import parse_duration_or_zero
@@ -29,12 +30,7 @@ def load_config(path: str | Path, environ: Mapping[str, str] = os.environ) -> Sy
     Raises:
         InputError: naming every fault; the fact `faults` has them one by one. No message shows a DSN.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", "check the name and its permissions") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
+    text = read_config(path)
     faults: list[Fault] = []
     root = compose(text, str(path))
     section = _Section("", {} if root is None else entries(root, "the file", faults), 1, faults)

@@ -3,10 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
+from dex.engine import journal
 from dex.engine.clock import iso
+from dex.engine.flows.keys import split
+from dex.engine.flows.records import AttributesSynced
 from dex.engine.reader import Snapshot
 from dex.engine.sync import backlog
-from dex.wcl.commands.sync import Backlog, BacklogEntry, DroppedEntry, SyncBacklog, SyncDrops
+from dex.wcl.commands.sync import (
+    Backlog,
+    BacklogEntry,
+    DroppedEntry,
+    ShowSyncTotals,
+    SyncBacklog,
+    SyncDrops,
+    SyncTotals,
+)
 
 
 def sync_backlog(snapshot: Snapshot, command: SyncBacklog, now_ms: int) -> Backlog:
@@ -47,8 +58,34 @@ def sync_drops(snapshot: Snapshot, command: SyncDrops, _now_ms: int) -> list[Dro
     ]
 
 
+def sync_totals(snapshot: Snapshot, command: ShowSyncTotals, now_ms: int) -> SyncTotals:
+    """Count what is pending, given up and written."""
+    pending, oldest_at = backlog.totals(snapshot.connection)
+    return SyncTotals(
+        position=snapshot.seq,
+        pending=pending,
+        oldest_age_seconds=0.0 if oldest_at is None else _age(now_ms, oldest_at),
+        dropped=backlog.dropped(snapshot.connection),
+        rows=0 if command.after is None else _rows_since(snapshot, command.after),
+    )
+
+
+def _rows_since(snapshot: Snapshot, position: int) -> int:
+    """Count the rows that were written after a position, as the journal tells of what stores have taken."""
+    found = (entry.mutation for entry in journal.read(snapshot.connection, position))
+    return sum(
+        len({(run, key if split(key)[1] is not None else None) for run, key, _ in record.entries})
+        for record in found
+        if isinstance(record, AttributesSynced) and record.dropped is None
+    )
+
+
 def _age(now_ms: int, then_ms: int) -> float:
     return max(0, now_ms - then_ms) / 1000
 
 
-HANDLERS: dict[type[Any], Callable[[Snapshot, Any, int], Any]] = {SyncBacklog: sync_backlog, SyncDrops: sync_drops}
+HANDLERS: dict[type[Any], Callable[[Snapshot, Any, int], Any]] = {
+    SyncBacklog: sync_backlog,
+    SyncDrops: sync_drops,
+    ShowSyncTotals: sync_totals,
+}

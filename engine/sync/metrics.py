@@ -1,6 +1,10 @@
 """The metrics of sync, with exactly the names that the documentation promises (spec: Y-24)."""
 
+from collections.abc import Collection
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+
+from dex.wcl.commands.sync import SyncTotals
 
 
 class SyncMetrics:
@@ -37,9 +41,22 @@ class SyncMetrics:
         for kind in ("retryable", "non_retryable"):
             self.write_failures.labels(kind)  # a counter that nothing has raised yet is 0, not absent
 
-    def render(self) -> str:
-        """Give the metrics in Prometheus' text format."""
+    def render(self, unknown: Collection[str] = ()) -> str:
+        """Give the metrics in Prometheus' text format; those that are `unknown` are described, without a value."""
         text = generate_latest(self.registry).decode()
         # When a counter began is a series of its own to the library, and none that is promised.
-        lines = [line for line in text.splitlines() if "_created" not in line]
+        lines = [line for line in text.splitlines() if "_created" not in line and not line.startswith(tuple(unknown))]
         return "\n".join(lines) + "\n"
+
+
+def as_seen_from_outside(totals: SyncTotals) -> str:
+    """Give what a process that does not write the stores can tell, from the file alone (spec: Y-24).
+
+    Gauges are of this moment, dropped entries are all that the file remembers. Failures and fenced writes are counted
+    by the process that meets them and by nobody else, so they have no value here: zero would be a lie.
+    """
+    metrics = SyncMetrics()
+    metrics.backlog_entries.set(totals.pending)
+    metrics.oldest_pending_age.set(totals.oldest_age_seconds)
+    metrics.dropped_entries.inc(totals.dropped)
+    return metrics.render(unknown=("dexzd_attribute_sync_write_failures_total", "dexzd_attribute_sync_fenced_writes"))

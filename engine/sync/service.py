@@ -9,7 +9,24 @@ from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.destination import Destination
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.worker import SyncWorker
-from dex.wcl.errors import Unavailable
+from dex.wcl.errors import DexError, Unavailable
+
+
+def check_stores(config: SyncConfig) -> dict[str, StoreSchema | DexError]:
+    """Connect to every store and check its tables, those after a bad one too; give what was found or is wrong of each.
+
+    No connection stays open.
+    """
+    found: dict[str, StoreSchema | DexError] = {}
+    for name, store in config.stores.items():
+        destination = Destination(store, config)
+        try:
+            found[name] = destination.open()
+        except DexError as error:
+            found[name] = error
+        finally:
+            destination.close()
+    return found
 
 
 class Sync:
@@ -21,6 +38,11 @@ class Sync:
         self._destinations = {name: Destination(store, config) for name, store in config.stores.items()}
         self.metrics = SyncMetrics()
         self._worker = SyncWorker(parts, config, self._destinations, self.metrics)
+
+    @property
+    def stores(self) -> list[str]:
+        """The names of the stores."""
+        return list(self._destinations)
 
     def open(self) -> dict[str, StoreSchema]:
         """Connect to every store and check its tables; give what was found of each.

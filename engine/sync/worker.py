@@ -31,6 +31,7 @@ class SyncWorker:
         self._config = config
         self._metrics = metrics
         self._lease = Lease(parts.writer, parts.clock, int(config.lease_duration * 1000), config.cluster_id)
+        self._was_owner: bool | None = None
         self._writers = [
             StoreWriter(name, parts, config, destination, self._lease, metrics)
             for name, destination in destinations.items()
@@ -52,7 +53,7 @@ class SyncWorker:
             threading.Thread(target=writer.run, args=(ended,), name="dex-sync-store") for writer in self._writers
         ]
         try:
-            self._lease.keep()
+            self._keep_lease()
             for thread in threads:
                 thread.start()
             scanned = float("-inf")
@@ -74,11 +75,21 @@ class SyncWorker:
             empty = backlog.is_empty(snapshot.connection)
         return empty and all(writer.is_idle() for writer in self._writers)
 
+    def _keep_lease(self) -> None:
+        """Take or renew the lease, and tell when this process begins to write or to stand by."""
+        held = self._lease.keep()
+        if self.is_owner is not self._was_owner:
+            self._was_owner = self.is_owner
+            if held is None:
+                _log.info("another process writes to the stores; this one stands by")
+            else:
+                _log.info("this process writes to the stores, epoch %d of cluster %s", held.epoch, held.cluster_id)
+
     def _scan(self) -> None:
         """Keep the lease, see to what belongs to no store's writer, and measure the backlog."""
         try:
-            self._lease.keep()
-            if self._lease.held is not None:
+            self._keep_lease()
+            if self.is_owner:
                 self._drop_removed()
                 self._end_closes()
         except Unavailable as error:
