@@ -191,12 +191,13 @@ class Histories(RuleBasedStateMachine):
             run.close(STATUS[kind])
             run.commit()
 
-    @rule(pick=picks, event=picks)
-    def travel(self, pick, event) -> None:
+    @rule(pick=st.integers(0, 2), back=st.integers(0, 6))
+    def travel(self, pick, back) -> None:
+        """Mostly to a moment not long ago, when steps were under way."""
         if not self.runs:
             return
-        run = self.runs[pick % len(self.runs)]
-        event = event % len(run.past) + 1
+        run = self.runs[-1 - pick % len(self.runs)]
+        event = max(len(run.past) - back, 1)
         latest = self.latest(run.flow_id)
         options = TimeTravelOptions.to_event(event, "model", run.run_id)
         if (latest is not run and latest.running) or run.erased & set(run.past[event - 1].attributes):
@@ -266,8 +267,8 @@ TestHistories = pytest.mark.spec(
     "FL-01", "FL-02", "FL-03", "FL-06", "FL-08", "FL-09", "FL-11", "FL-12", "FL-13", "FL-16"
 )(Histories.TestCase)
 TestHistories.settings = settings(
-    max_examples=int(os.environ.get("DEX_CHAOS_ROUNDS", "3")) * 10,
-    stateful_step_count=30,
+    max_examples=int(os.environ.get("DEX_CHAOS_ROUNDS", "4")) * 10,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     database=None,
