@@ -34,12 +34,16 @@ class FailureScope(StrEnum):
 
 
 class Failure(NamedTuple):
-    """Why a transaction failed. `reason` has no value and no DSN; without `retryable` its entries are dropped."""
+    """Why a transaction failed. `reason` has no value and no DSN; without `retryable` its entries are dropped.
+
+    `undecided` is a transaction whose end is not known: the server may still carry it out, at any time.
+    """
 
     scope: FailureScope
     retryable: bool
     reason: str
     sqlstate: str | None = None
+    undecided: bool = False
 
 
 class Outcome(StrEnum):

@@ -180,22 +180,3 @@ class _Outdated(NamedTuple):
 
 
 _STATEMENT_TIMEOUT = "SELECT pg_catalog.set_config('statement_timeout', $1, true)"
-
-
-def open_destinations(config: SyncConfig) -> dict[str, Destination]:
-    """Open and check every store; when one fails, those that are open are closed (spec: Y-06).
-
-    Raises:
-        Unavailable: a server cannot be reached or refuses the connection.
-        FailedPrecondition: a table is missing or breaks the contract.
-    """
-    opened: dict[str, Destination] = {}
-    try:
-        for name, store in config.stores.items():
-            opened[name] = Destination(store, config)
-            opened[name].open()
-    except BaseException:
-        for destination in opened.values():
-            destination.close()
-        raise
-    return opened

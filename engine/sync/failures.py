@@ -37,12 +37,14 @@ def judge(error: psycopg.Error, *, connected: bool) -> Failure:
     The reason names the condition and the database's objects, since PostgreSQL's own message may repeat values.
     """
     state = error.sqlstate
+    # Without an answer of the server's the driver has no diagnosis, even where it knows a SQLSTATE for what it met.
+    in_doubt = not connected and error.diag.sqlstate is None
     if state is None:
         return _without_sqlstate(error, connected=connected)
     scope = next((_SCOPES[state[:end]] for end in (5, 3, 2) if state[:end] in _SCOPES), FailureScope.RUN)
     if not connected and scope is FailureScope.RUN:
         scope = FailureScope.STORE
-    return Failure(scope, state not in _NON_RETRYABLE, _reason(error, state), state)
+    return Failure(scope, state not in _NON_RETRYABLE, _reason(error, state), state, in_doubt)
 
 
 def outdated_schema(error: psycopg.Error) -> bool:
@@ -53,7 +55,8 @@ def outdated_schema(error: psycopg.Error) -> bool:
 def _without_sqlstate(error: psycopg.Error, *, connected: bool) -> Failure:
     name = type(error).__name__
     if not connected:
-        return Failure(FailureScope.STORE, retryable=True, reason=f"the connection was lost ({name})")
+        reason = f"the connection was lost ({name})"
+        return Failure(FailureScope.STORE, retryable=True, reason=reason, undecided=True)
     # The driver itself could not make the statement or its parameters.
     malformed = isinstance(error, psycopg.DataError | psycopg.ProgrammingError | psycopg.NotSupportedError)
     return Failure(FailureScope.RUN, not malformed, f"the driver failed ({name})")

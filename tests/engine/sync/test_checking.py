@@ -5,8 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from dex.engine.local import LocalEngine
 from dex.engine.sync.config import SyncConfig
-from dex.engine.sync.destination import open_destinations
+from dex.engine.sync.service import Sync
 from dex.wcl.errors import FailedPrecondition, Unavailable
 from tests.engine.sync.conftest import FENCE, OpenStore, batch, store_config
 from tests.postgres import FENCING_TABLE, Database
@@ -167,7 +168,7 @@ def test_a_refused_password_is_not_shown(database: Database, open_store: OpenSto
 
 
 @pytest.mark.spec("Y-06")
-def test_one_store_that_fails_closes_those_that_are_open(database: Database) -> None:
+def test_one_store_that_fails_closes_those_that_are_open(database: Database, local: LocalEngine) -> None:
     """No connection is left on the server."""
     database.execute(MAIN)
     stores = {
@@ -175,16 +176,8 @@ def test_one_store_that_fails_closes_those_that_are_open(database: Database) -> 
         "bad": store_config(database.dsn, name="bad", table="nosuch"),
     }
     with pytest.raises(FailedPrecondition, match="store bad"):
-        open_destinations(SyncConfig(stores=stores))
+        Sync(local.flows.parts, SyncConfig(stores=stores)).open()
     sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'dex sync'"
     with psycopg.connect(database.dsn, autocommit=True) as connection:
         while connection.execute(sessions).fetchone() != (0,):
             pass  # a backend ends a moment after its client has closed
-
-
-@pytest.mark.spec("Y-06")
-def test_all_stores_are_opened(database: Database) -> None:
-    database.execute(MAIN)
-    opened = open_destinations(SyncConfig(stores={"orders": store_config(database.dsn)}))
-    assert opened["orders"].write(batch(total=1), FENCE).outcome == "written"
-    opened["orders"].close()

@@ -144,6 +144,8 @@ def test_a_row_lock_times_the_run_out(entries: dict[str, Any], database: Databas
         assert time.monotonic() - start < 10
         assert failure(result) == (FailureScope.TIMEOUT, True, "57014")
         assert result.statements == len(entries)
+        assert result.failure is not None
+        assert not result.failure.in_doubt
         assert store.write(batch("f2", total=1), FENCE).outcome is Outcome.WRITTEN
     assert store.write(batch("f1", entries), FENCE).outcome is Outcome.WRITTEN
 
@@ -194,6 +196,8 @@ def test_a_lost_connection_fails_the_store_once(database: Database, open_store: 
     database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dex sync'")
     result = store.write(batch(total=2), FENCE)
     assert failure(result)[:2] == (FailureScope.STORE, True)
+    assert result.failure is not None
+    assert not result.failure.in_doubt  # the server said that it ends the session
     assert store.write(batch(total=2), FENCE).outcome is Outcome.WRITTEN
 
 
@@ -231,6 +235,8 @@ def test_a_paused_server_times_the_run_out(postgres: Server, database: Database,
     result = store.write(batch(total=2), FENCE)
     postgres.resume()
     assert failure(result) == (FailureScope.TIMEOUT, True, "57014")
+    assert result.failure is not None
+    assert result.failure.in_doubt  # what was sent is still in the server's hands
     assert store.write(batch(total=3), FENCE).outcome is Outcome.WRITTEN
     assert database.rows("SELECT total FROM orders") == [(3,)]
 
