@@ -100,6 +100,18 @@ COMMANDS: Table = {
             "list": "Read subscribers, the newest first, page after page.",
         },
     ),
+    "sync": (
+        "Write Attributes of Flows to tables of your own PostgreSQL.",
+        {
+            "check": "Check the configuration, connections and tables, and show what maps where.",
+            "run": "Write what Flows have marked to their stores, in the foreground.",
+            "flush": "Write all that is pending, and end when nothing is.",
+            "backlog": "Show what the stores have not been told of yet, the oldest first.",
+            "stores": "List the configured stores, with how much is pending for each.",
+            "drops": "Show what was given up, when and why, the latest first.",
+            "metrics": "Print the five metrics of sync in Prometheus' text format.",
+        },
+    ),
     "smoke": "Check the target end to end.",
     "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),
     "context": (

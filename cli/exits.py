@@ -144,12 +144,24 @@ def _text(error: BaseException, facts: dict[str, Any], style: Style) -> str:
         return "cancelled\n"
     red, dim, reset = (RED, DIM, RESET) if style.color else ("", "", "")
     remedy = f"; {facts['remedy']}" if facts["remedy"] else ""
+    if facts.get("faults"):
+        return f"{red}error:{reset} {_listed(facts['faults'], remedy)}\n"
     text = f"{red}error:{reset} {printable(_place(facts) + facts['message'] + remedy)}\n"
     if isinstance(error, DexError) and "source_line" in facts:
         from dex.wcl.source import caret
 
         text += "".join(f"  {dim}{line}{reset}\n" for line in caret(error).splitlines())
     return text
+
+
+def _listed(faults: list[str], remedy: str) -> str:
+    """Give several faults one a line, and one alone as a line of its own."""
+    from dex.cli.render.text import printable
+
+    lines = [printable(" ".join(fault.split())) for fault in faults]
+    if len(lines) == 1:
+        return lines[0] + remedy
+    return f"{len(lines)} faults{remedy}" + "".join(f"\n  {line}" for line in lines)
 
 
 def _place(facts: dict[str, Any]) -> str:

@@ -53,6 +53,7 @@ GLOBAL_OPTIONS = [
         metavar="FILE_OR_MODULE",
         help="Your Flow definitions; repeatable [DEX_FLOWS].",
     ),
+    _option("--sync-config", type=str, metavar="FILE", help="Configuration of Attribute Store sync [DEX_SYNC_CONFIG]."),
     _option("--timeout", type=str, metavar="DURATION", help="Give up after 250ms, 30s, 5m, 1h [DEX_TIMEOUT]."),
     _option("--color", type=str, metavar="MODE", help="auto, always or never [NO_COLOR, FORCE_COLOR]."),
     _flag("-q", "--quiet", help="No notes and no progress."),

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from dex.engine.local import LocalEngine
 
 
+_OF_ENGINE = ("data-dir", "context", "config", "flows", "sync-config")
+"""Global options that say which engine a command works with."""
+
+
 class Session:
     """One command's settings, output and engine; close it when the command ends.
 
@@ -38,8 +42,14 @@ class Session:
             return self._lent
         if self._opened is None:
             from dex.engine.local import LocalEngine
+            from dex.engine.sync.storenames import StoreNames
 
-            self._opened = LocalEngine(self.settings["data-dir"], retention=self._retention(), registry=self._registry)
+            self._opened = LocalEngine(
+                self.settings["data-dir"],
+                retention=self._retention(),
+                registry=self._registry,
+                attribute_stores=StoreNames(self.settings["sync-config"]),
+            )
         return self._opened
 
     @property
@@ -124,7 +134,7 @@ class Host:
     def session(self, flags: dict[str, Any]) -> Session:
         """Make the session of one command and remember how its errors are written."""
         merged = {**self.flags, **flags}
-        moved = any(merged.get(name) != self.flags.get(name) for name in ("data-dir", "context", "config", "flows"))
+        moved = any(merged.get(name) != self.flags.get(name) for name in _OF_ENGINE)
         session = Session(merged, None if moved else self.engine)
         self.style = session.style
         return session

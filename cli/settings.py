@@ -61,7 +61,7 @@ def _bytes(text: str) -> int:
 
 def _path(text: str) -> str:
     if not text:
-        raise InputError("the data directory is empty", "name a directory")
+        raise InputError("the path is empty", "write one, or leave the setting out")
     try:
         return str(Path(text).expanduser().absolute())
     except RuntimeError as error:
@@ -93,6 +93,7 @@ SETTINGS = (
     Setting("data-dir", _variable("DEX_DATA_DIR"), _path, _data_dir),
     Setting("output", _variable("DEX_OUTPUT"), _output, _none),
     Setting("timeout", _variable("DEX_TIMEOUT"), parse_duration, _none),
+    Setting("sync-config", _variable("DEX_SYNC_CONFIG"), _path, _none),
     Setting("flows", _variable("DEX_FLOWS"), _sources, lambda _environ: []),
     Setting("color", color_variable, _color, lambda _environ: "auto"),
     Setting("journal-max-bytes", _none, _bytes, _none),

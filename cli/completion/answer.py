@@ -16,6 +16,7 @@ _CHOICES = {
     "MODE": ("auto", "always", "never"),
     "SHELL": ("bash", "zsh", "fish", "powershell"),
     "ndjson|csv": ("ndjson", "csv"),
+    "AGE": ("1m", "5m", "1h"),
     "DURATION": ("10s", "30s", "1m", "5m"),
     "fail|cancel|handler": ("fail", "cancel", "handler"),
     "cancel|fail|terminate": ("cancel", "fail", "terminate"),
@@ -120,7 +121,7 @@ class _Line:
         """Give the values of a metavar."""
         if kind in _PATHS:
             yield FILE, ""
-        elif kind in ("STORE", "FEED", "CONTEXT"):
+        elif kind in ("STORE", "FEED", "CONTEXT", "ATTRIBUTE_STORE"):
             from dex.cli.completion.live import live_names
 
             yield from ((name, "") for name in live_names(kind, self.given))

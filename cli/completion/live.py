@@ -15,13 +15,20 @@ if TYPE_CHECKING:
 
 
 def live_names(kind: str, given: dict[str, str]) -> list[str]:
-    """Give the names of a kind (STORE, FEED or CONTEXT) under the options given so far; none where that fails."""
+    """Give the names of a kind under the options given so far, none where that fails.
+
+    The kinds are STORE, FEED, CONTEXT and ATTRIBUTE_STORE.
+    """
     flags = _flags(given)
     try:
         if kind == "CONTEXT":
             flags.pop("context", None)
             environ = {name: value for name, value in os.environ.items() if name != "DEX_CONTEXT"}
             return list(resolve(flags, environ).config.get("contexts", {}))
+        if kind == "ATTRIBUTE_STORE":
+            from dex.engine.sync.storenames import StoreNames
+
+            return list(StoreNames(resolve(flags, os.environ)["sync-config"]))
         from dex.engine.names import list_names
 
         return list_names(resolve(flags, os.environ)["data-dir"], kind.lower())
@@ -75,5 +82,5 @@ def _registry(settings: Settings) -> "Registry":
 
 
 def _flags(given: dict[str, str]) -> dict[str, str]:
-    names = ("--data-dir", "--config", "--context", "--flows")
+    names = ("--data-dir", "--config", "--context", "--flows", "--sync-config")
     return {name[2:]: given[name] for name in names if name in given}

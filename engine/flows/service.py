@@ -31,8 +31,7 @@ class Flows:
         data_dir: Path,
         attribute_stores: Collection[str],
     ) -> None:
-        stores = frozenset(attribute_stores)
-        self.parts = Parts(readers, writer, registry, Locks(), clock, Changes(), Changes(), stores)
+        self.parts = Parts(readers, writer, registry, Locks(), clock, Changes(), Changes(), attribute_stores)
         self.worker = Worker(self.parts, data_dir / "worker.lock")
 
     def execute(self, command: Any) -> Any:

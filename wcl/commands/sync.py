@@ -40,6 +40,21 @@ class DroppedEntry(msgspec.Struct, kw_only=True):
     reason: str
 
 
+class SyncTotals(msgspec.Struct, kw_only=True):
+    """How much is pending, how old the oldest is, and what has become of the rest.
+
+    `dropped` are the entries that were ever given up. `position` is the journal's, and `rows` are those that were
+    written between the position asked about and this one: a run's plain attributes are one row of each store, and
+    every instance of an AttributeMap is one.
+    """
+
+    position: int
+    pending: int
+    oldest_age_seconds: float
+    dropped: int
+    rows: int
+
+
 class SyncBacklog(Command[Backlog], frozen=True):
     """Show what is pending, of all stores or one, of all Flows or one, the oldest first."""
 
@@ -59,3 +74,9 @@ class SyncDrops(Command[list[DroppedEntry]], frozen=True):
 
     def __post_init__(self) -> None:
         check_limit(self.limit, MAX_ENTRIES)
+
+
+class ShowSyncTotals(Command[SyncTotals], frozen=True):
+    """Count what is pending, given up, and written after a position of the journal (spec: Y-24)."""
+
+    after: int | None = None

@@ -30,7 +30,7 @@ def run(  # noqa: PLR0913 - each option is a parameter
     ] = None,
     store: Annotated[
         list[str] | None,
-        typer.Option("--store", metavar="NAME", help="Attribute Store to sync to; repeatable."),
+        typer.Option("--store", metavar="ATTRIBUTE_STORE", help="Attribute Store to sync to; repeatable."),
     ] = None,
     timeout: Annotated[
         str | None, typer.Option("--timeout", metavar="DURATION", help="Of the Flow, not of this command.")

@@ -1,6 +1,7 @@
 """What every part of the runtime works with."""
 
 import threading
+from collections.abc import Collection
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ class Parts(NamedTuple):
     clock: Clock
     changes: Changes
     work: Changes
-    attribute_stores: frozenset[str]
+    attribute_stores: Collection[str]
 
     def commit(self, record: FlowRecord) -> object:
         """Commit a record and give its result.

@@ -1,0 +1,58 @@
+"""`dex sync check` (spec: Y-01, Y-06, Y-25)."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dex.cli.session import Ctx, Session
+from dex.cli.syncing import need_driver, sync_config
+from dex.wcl.errors import DexError, FailedPrecondition, Unavailable
+
+if TYPE_CHECKING:
+    from dex.engine.sync.checking import StoreSchema
+    from dex.engine.sync.config import SyncConfig
+    from dex.engine.sync.mapping import MappedColumn
+
+EXAMPLES = """
+dex sync check --sync-config samples/sync.yaml
+dex sync check --sync-config sync.yaml --flows orders.py -o table
+"""
+
+
+def run(ctx: Ctx) -> None:
+    """Check the configuration, connections and tables, and show what maps where.
+
+    All faults are told, of every store, and nothing is written anywhere. With --flows, columns are shown with the
+    Attributes of your Flow definitions.
+    """
+    session = ctx.obj
+    config = sync_config(session)
+    with need_driver():
+        from dex.engine.sync.service import check_stores
+    found = check_stores(config)
+    wrong = [each for each in found.values() if isinstance(each, DexError)]
+    session.out.result([*_mapped(session, config, found)])
+    if not found:
+        session.note("no store is configured")
+    if wrong:
+        raise _all_of(wrong)
+
+
+def _mapped(
+    session: Session, config: "SyncConfig", found: "dict[str, StoreSchema | DexError]"
+) -> "Iterator[MappedColumn]":
+    from dex.engine.sync.mapping import mapped_columns
+
+    schemas = [known.schema for known in session.engine.flows.parts.registry.types.values()]
+    attributes = {name for schema in schemas for name in schema.synced if name in schema.attributes}
+    for name, each in found.items():
+        if not isinstance(each, DexError):
+            yield from mapped_columns(config.stores[name], each, attributes)
+
+
+def _all_of(errors: list[DexError]) -> DexError:
+    """Give one error with the faults of all stores: of a store that cannot be reached, if there is one."""
+    faults = [fault for error in errors for fault in error.facts.get("faults", [error.message])]
+    unreachable = next((error for error in errors if isinstance(error, Unavailable)), None)
+    if unreachable is not None:
+        return Unavailable("\n".join(faults), unreachable.remedy, faults=faults)
+    return FailedPrecondition("\n".join(faults), errors[0].remedy, faults=faults)

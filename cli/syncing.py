@@ -1,0 +1,101 @@
+"""What the commands of `dex sync` share: the configuration, the open stores, and their log on standard error."""
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dex.cli.render.text import printable
+from dex.cli.session import Session
+from dex.wcl.errors import DexError, InputError
+
+if TYPE_CHECKING:
+    from dex.engine.sync.config import SyncConfig
+    from dex.engine.sync.service import Sync
+
+
+def sync_config(session: Session) -> "SyncConfig":
+    """Read and check the configuration that the settings name.
+
+    Raises:
+        InputError: none is named, or it has faults.
+        DexError: psycopg is not installed.
+    """
+    from dex.engine.sync.configfile import load_config
+
+    path = session.settings["sync-config"]
+    if path is None:
+        raise InputError(
+            "no configuration of sync is named",
+            "name one by --sync-config FILE or DEX_SYNC_CONFIG; see samples/sync.yaml",
+        )
+    return load_config(path)
+
+
+@contextmanager
+def need_driver() -> Iterator[None]:
+    """Say what to install where a library of sync is missing.
+
+    Raises:
+        DexError: naming it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise DexError(
+            f"sync needs {error.name}, which is not installed", "install dex with its extra `postgres`"
+        ) from error
+
+
+@contextmanager
+def open_sync(session: Session, level: int = logging.WARNING) -> Iterator["Sync"]:
+    """Connect to every store and check its tables; close the connections at the end (spec: Y-06).
+
+    What sync has to say of at least `level` is written to standard error meanwhile.
+
+    Raises:
+        InputError: the configuration is wrong.
+        Unavailable, FailedPrecondition: a store is.
+    """
+    config = sync_config(session)
+    with need_driver():
+        from dex.engine.sync.service import Sync
+    sync = Sync(session.engine.flows.parts, config)
+    try:
+        with _log_to_stderr(level):
+            sync.open()
+            yield sync
+    finally:
+        sync.close()
+
+
+@contextmanager
+def _log_to_stderr(lowest: int) -> Iterator[None]:
+    """Write the log of sync with its times in UTC."""
+    logger = logging.getLogger("dex.sync")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    level, propagate = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.setLevel(lowest)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagate
+        logger.setLevel(level)
+
+
+class _Line(logging.Formatter):
+    """One line for each record, whatever its text."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        self.converter = time.gmtime
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        """Escape what would break the line."""
+        return printable(super().formatMessage(record))
