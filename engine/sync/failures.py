@@ -38,13 +38,13 @@ def judge(error: psycopg.Error, *, connected: bool) -> Failure:
     """
     state = error.sqlstate
     # Without an answer of the server's the driver has no diagnosis, even where it knows a SQLSTATE for what it met.
-    in_doubt = not connected and error.diag.sqlstate is None
+    undecided = not connected and error.diag.sqlstate is None
     if state is None:
         return _without_sqlstate(error, connected=connected)
     scope = next((_SCOPES[state[:end]] for end in (5, 3, 2) if state[:end] in _SCOPES), FailureScope.RUN)
     if not connected and scope is FailureScope.RUN:
         scope = FailureScope.STORE
-    return Failure(scope, state not in _NON_RETRYABLE, _reason(error, state), state, in_doubt)
+    return Failure(scope, state not in _NON_RETRYABLE, _reason(error, state), state, undecided)
 
 
 def outdated_schema(error: psycopg.Error) -> bool:

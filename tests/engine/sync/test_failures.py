@@ -145,7 +145,7 @@ def test_a_row_lock_times_the_run_out(entries: dict[str, Any], database: Databas
         assert failure(result) == (FailureScope.TIMEOUT, True, "57014")
         assert result.statements == len(entries)
         assert result.failure is not None
-        assert not result.failure.in_doubt
+        assert not result.failure.undecided
         assert store.write(batch("f2", total=1), FENCE).outcome is Outcome.WRITTEN
     assert store.write(batch("f1", entries), FENCE).outcome is Outcome.WRITTEN
 
@@ -197,7 +197,7 @@ def test_a_lost_connection_fails_the_store_once(database: Database, open_store: 
     result = store.write(batch(total=2), FENCE)
     assert failure(result)[:2] == (FailureScope.STORE, True)
     assert result.failure is not None
-    assert not result.failure.in_doubt  # the server said that it ends the session
+    assert not result.failure.undecided  # the server said that it ends the session
     assert store.write(batch(total=2), FENCE).outcome is Outcome.WRITTEN
 
 
@@ -236,7 +236,7 @@ def test_a_paused_server_times_the_run_out(postgres: Server, database: Database,
     postgres.resume()
     assert failure(result) == (FailureScope.TIMEOUT, True, "57014")
     assert result.failure is not None
-    assert result.failure.in_doubt  # what was sent is still in the server's hands
+    assert result.failure.undecided  # what was sent is still in the server's hands
     assert store.write(batch(total=3), FENCE).outcome is Outcome.WRITTEN
     assert database.rows("SELECT total FROM orders") == [(3,)]
 
