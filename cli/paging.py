@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dex.wcl.commands import PageRows, ShowStateStores, StoreRow
+from dex.wcl.commands import FromFeed, PageRows, ShowStateStores, StoreRow, StoreSummary
+from dex.wcl.errors import Refused
 
 if TYPE_CHECKING:
     from dex.engine.local import LocalEngine
@@ -29,8 +30,35 @@ def rows_of_store(engine: "LocalEngine", store: str, limit: int | None = None) -
             return
 
 
-def row_columns(engine: "LocalEngine", store: str) -> list[str]:
-    """Give the columns of a store's rows in tables and CSV: one for each declared key."""
-    summaries = engine.execute(ShowStateStores())
-    keys = next((summary.keys for summary in summaries if summary.name == store), [])
-    return ["key", "payload", *(f"named.{key.name}" for key in keys)]
+def declared_keys(engine: "LocalEngine", store: str) -> list[str]:
+    """Give the named keys that a store declares.
+
+    Raises:
+        Refused: there is no such store, or it was dropped.
+    """
+    return [key.name for key in _summary(engine, store).keys]
+
+
+def keys_to_put(engine: "LocalEngine", store: str) -> list[str]:
+    """Give the named keys of a store whose rows are put by callers.
+
+    Raises:
+        Refused: there is no such store, or its rows come from a feed.
+    """
+    summary = _summary(engine, store)
+    if isinstance(summary.source, FromFeed):
+        feed = summary.source.feed
+        raise Refused(
+            f"store {store!r} is materialised from feed {feed!r} and takes no rows",
+            f"append to the feed, as `dex feed import {feed}` does",
+            store=store,
+        )
+    return [key.name for key in summary.keys]
+
+
+def _summary(engine: "LocalEngine", store: str) -> StoreSummary:
+    engine.execute(PageRows(store=store, limit=1))  # tells what is wrong with a name
+    found = [summary for summary in engine.execute(ShowStateStores()) if summary.name == store]
+    if not found:
+        raise Refused(f"store {store!r} was dropped meanwhile", "use another store name", name=store)
+    return found[0]

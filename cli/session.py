@@ -10,6 +10,7 @@ import typer
 from dex.cli.color import wants_color
 from dex.cli.exits import Style, warn
 from dex.cli.output import Output
+from dex.cli.render.text import printable
 from dex.cli.settings import resolve
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ class Session:
     @cached_property
     def out(self) -> Output:
         """Where results go."""
-        return Output(self.form, color=wants_color(self.settings["color"], sys.stdout, os.environ))
+        color = wants_color(self.settings["color"], sys.stdout, os.environ)
+        return Output(self.form, color=color, counted=sys.stdout.isatty() and not self.quiet)
 
     @property
     def form(self) -> str:
@@ -114,7 +116,11 @@ class Session:
     def note(self, text: str) -> None:
         """Tell the person something that is no result, on standard error, unless quiet."""
         if not self.quiet:
-            print(text, file=sys.stderr)  # noqa: T201 - notes to people
+            self.tell(text)
+
+    def tell(self, text: str) -> None:
+        """Tell the person what belongs to an error, on standard error, also when quiet."""
+        print(printable(text), file=sys.stderr)  # noqa: T201 - what people read
 
     def close(self) -> None:
         """Close the engine if this session opened it."""

@@ -39,11 +39,12 @@ def _define_state_store(command: commands.DefineStateStore) -> str:
     if isinstance(command.source, commands.FromFeed):
         text += f" FROM FEED {format_name(command.source.feed)}"
     if command.named_keys:
-        text += " KEYS " + ", ".join(_named_key(key) for key in command.named_keys)
+        text += " KEYS " + ", ".join(format_named_key(key) for key in command.named_keys)
     return text
 
 
-def _named_key(key: commands.NamedKey) -> str:
+def format_named_key(key: commands.NamedKey) -> str:
+    """Write a declared key: `passport = METADATA 'pp' UNIQUE`."""
     text = format_name(key.name)
     if key.extractor is not None:
         text += f" = {_EXTRACTORS[type(key.extractor)](key.extractor)}"

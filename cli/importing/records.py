@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dex.cli.importing.fields import read_field
 from dex.wcl.commands import AppendRecords, FeedRecord
 from dex.wcl.errors import InputError
 from dex.wcl.values import blob_from_json
@@ -17,22 +18,23 @@ def record_from(record: dict[str, Any], _raw: bytes) -> FeedRecord:
     """Make a feed record of {key, metadata, payload}.
 
     Raises:
-        InputError, InvalidCommand: a field is unknown or missing, or its value is not what it should be.
+        InputError, InvalidCommand: a field is unknown or missing, or its value is wrong.
     """
     unknown = next((name for name in record if name not in _FIELDS | {"seq"}), None)
     if unknown is not None:
         raise InputError(f"unknown field {unknown!r}", "a line is {key, metadata, payload}")
-    if "key" not in record:
-        raise InputError("there is no field 'key'")
     metadata = record.get("metadata", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise InputError("metadata is not an object of texts")
-    payload = record.get("payload", "")
+        raise InputError("field 'metadata': it is not an object of texts", "metadata is text")
     return FeedRecord(
-        key=blob_from_json(record["key"]),
-        payload=None if payload is None else blob_from_json(payload),
+        key=read_field(blob_from_json, record, "key"),
+        payload=read_field(_payload, record, "payload") if "payload" in record else b"",
         metadata=metadata,
     )
+
+
+def _payload(data: Any) -> bytes | None:
+    return None if data is None else blob_from_json(data)
 
 
 def sender(engine: "LocalEngine", feed: str) -> Callable[[list[FeedRecord]], list[Any]]:

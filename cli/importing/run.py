@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dex.cli.importing.sources import Line, csv_lines, json_lines
+from dex.cli.deadline import Expired
+from dex.cli.files import file_format
+from dex.cli.importing.sources import CheckFields, Line, csv_lines, json_lines
 from dex.cli.progress import progress
 from dex.cli.session import Session
 from dex.cli.values import unreadable
-from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+from dex.wcl.errors import DexError, Refused, Unavailable
 
 BATCH = 1000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -17,6 +19,18 @@ SHOWN = 5
 
 Make = Callable[[Any, bytes], Any]
 Send = Callable[[list[Any]], list[Any]]
+
+
+def any_fields(_header: list[str]) -> None:
+    """Accept whatever fields a file has."""
+
+
+class Reading(NamedTuple):
+    """How records become items: one function for objects of ndjson and one for rows of CSV, whose header is checked."""
+
+    from_json: Make
+    from_csv: Make
+    check_header: CheckFields = any_fields
 
 
 class Tally:
@@ -39,7 +53,7 @@ class Tally:
         if isinstance(result, DexError):
             self.failed += 1
             if len(self.failures) < SHOWN:
-                self.failures.append({"line": line, "kind": result.kind, "message": result.message})
+                self.failures.append({"line": line, "kind": result.kind, "message": str(result)})
         else:
             self.applied += 1
             self.replaced += bool(getattr(result, "replaced", False))
@@ -56,25 +70,27 @@ class _Pending(NamedTuple):
 
 
 def import_file(
-    session: Session, file: str, form: str | None, make: Make, send: Send, *, replaces: bool = True
+    session: Session, file: str, form: str | None, reading: Reading, send: Send, *, replaces: bool = True
 ) -> None:
     """Read a file, make an item of each line and send them in batches; print what became of them.
 
-    `make` turns a record and its bytes into an item or raises DexError; `send` gives a result for each item.
+    `reading` turns a record and its bytes into an item or raises DexError; `send` gives a result for each item.
     `replaces` tells whether results say that they replaced something.
 
     Raises:
-        InputError: the file cannot be read, or its form is unknown.
+        InputError: the file cannot be read, its form is unknown, or its header is wrong; nothing was applied.
         Refused: some lines failed, after the result was printed.
     """
-    form = form or ("csv" if file.endswith(".csv") else "ndjson")
-    if form not in ("ndjson", "csv"):
-        raise InputError(f"{form!r} is not a format of imports", "use ndjson or csv")
+    form = file_format(file, form)
     tally = Tally(replaces=replaces)
     stream, total = _open(file)
-    with stream, progress(session, f"importing {file}", total) as advance:
-        lines = csv_lines(stream) if form == "csv" else json_lines(stream)
-        _loop(lines, make, send, tally, advance)
+    try:
+        with stream, progress(session, f"importing {file}", total) as advance:
+            lines = csv_lines(stream, file, reading.check_header) if form == "csv" else json_lines(stream)
+            _loop(lines, reading.from_csv if form == "csv" else reading.from_json, send, tally, advance)
+    except (KeyboardInterrupt, Expired):
+        session.tell(f"{tally.applied} of the {tally.read} lines read so far were applied for certain")
+        raise
     session.out.result(tally.counts())
     if tally.failed:
         _report(session, file, tally)
@@ -121,11 +137,12 @@ def _report(session: Session, file: str, tally: Tally) -> None:
     tally.failures.sort(key=lambda failure: failure["line"])
     if not session.style.json:
         for failure in tally.failures:
-            session.note(f"{file}:{failure['line']}: {failure['message']}")
+            session.tell(f"{file}:{failure['line']}: {failure['message']}")
         if tally.failed > len(tally.failures):
-            session.note(f"… and {tally.failed - len(tally.failures)} more")
+            session.tell(f"… and {tally.failed - len(tally.failures)} more")
+    others = f"; the other{'s were' if tally.applied > 1 else ' was'} applied" if tally.applied else ""
     raise Refused(
-        f"{tally.failed} of {tally.read} lines of {file} failed; the others were applied",
+        f"{tally.failed} of {tally.read} line{'' if tally.read == 1 else 's'} of {file} failed{others}",
         "correct them and import again",
         **tally.counts(),
         failures=tally.failures,

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+MISSING: Any = type("Missing", (), {"__repr__": lambda _self: "MISSING"})()
+"""What a row has under a column that it lacks; null is a value."""
+
 _LISTS = ("rows", "records", "entries", "subscribers", "flows", "events", "messages")
 
 
@@ -14,6 +17,13 @@ def rows_of(data: Any) -> list[dict[str, Any]] | None:
         found = next((data[name] for name in _LISTS if isinstance(data.get(name), list)), None)
         return None if found is None else [flatten(item) for item in found]
     return [flatten(item) for item in data] if isinstance(data, list) else None
+
+
+def rest_of(data: Any) -> dict[str, Any]:
+    """Give what a page says beside its rows, such as where the next one starts."""
+    if not isinstance(data, dict):
+        return {}
+    return {name: value for name, value in data.items() if name not in _LISTS and value is not None}
 
 
 def flatten(item: Any) -> dict[str, Any]:
@@ -34,7 +44,7 @@ def columns_of(rows: list[dict[str, Any]]) -> list[str]:
     return list({name: None for row in rows for name in row})
 
 
-def pick(item: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+def pick(item: dict[str, Any], columns: list[str]) -> list[Any]:
     """Give the cells of one item under fixed columns; a column may name a whole object or `outer.inner`."""
     flat = flatten(item)
-    return {name: item[name] if name in item else flat.get(name) for name in columns}
+    return [item[name] if name in item else flat.get(name, MISSING) for name in columns]

@@ -84,13 +84,13 @@ class Dex:
         assert result.code == 0, result.err
         return result
 
-    def start(self, *args: str, **options: Any) -> "subprocess.Popen[bytes]":
+    def start(self, *args: str, stdin_pipe: bool = False, **options: Any) -> "subprocess.Popen[bytes]":
         """Start a process and leave it to the test."""
         return subprocess.Popen(
             [DEX, *args],
             env=self.environ,
             cwd=self.home,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if stdin_pipe else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             **options,

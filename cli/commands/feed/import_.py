@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dex.cli.importing.records import record_from, sender
-from dex.cli.importing.run import import_file
+from dex.cli.importing.run import Reading, import_file
 from dex.cli.params import FeedName
 from dex.cli.session import Ctx
 from dex.wcl.commands import PageRecords
@@ -22,9 +22,10 @@ def run(
 ) -> None:
     """Append records from a file.
 
-    Each line is {key, metadata, payload}; a payload of null deletes the key's row in stores over the feed. A line
-    that fails does not stop the others; the exit code is 1 if any did.
+    Each line is {key, metadata, payload}, as tail -o ndjson writes it; a payload of null deletes the key's row in
+    stores over the feed. A line that fails does not stop the others; the exit code is 1 if any did.
     """
     session = ctx.obj
     session.engine.execute(PageRecords(feed=feed, limit=1))
-    import_file(session, file, "ndjson", record_from, sender(session.engine, feed))
+    reading = Reading(record_from, record_from)
+    import_file(session, file, "ndjson", reading, sender(session.engine, feed), replaces=False)

@@ -36,14 +36,13 @@ def run(
     if count is not None:
         check_limit(count, _LARGEST)
     position = session.engine.execute(DescribeFeed(name=feed)).last_seq if after is None else after
-    header = True
+    stream = session.out.stream(COLUMNS)
     while count is None or count > 0:
         limit = _PAGE if count is None else min(count, _PAGE)
         page = session.engine.execute(PageRecords(feed=feed, after=position, limit=limit, wait_ms=_WAIT_MS))
         if not page.records:
             continue
-        session.out.items(page.records, COLUMNS, header=header)
+        stream.write(page.records)
         session.out.flush()
-        header = False
         position = page.records[-1].seq
         count = None if count is None else count - len(page.records)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dex.cli.importing.profiles import profile_from, sender
-from dex.cli.importing.run import import_file
+from dex.cli.importing.run import Reading, import_file
 from dex.cli.session import Ctx
 from dex.samples.customer_directory import CustomerDirectory
 
@@ -31,4 +31,4 @@ def run(
     directory = CustomerDirectory(ctx.obj.client)
     directory.run.check_started()
     with sender(directory) as send:
-        import_file(ctx.obj, file, form, profile_from, send, replaces=False)
+        import_file(ctx.obj, file, form, Reading(profile_from, profile_from), send, replaces=False)

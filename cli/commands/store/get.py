@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.params import RowKey, StoreName, Strict, WaitMs
 from dex.cli.session import Ctx
+from dex.cli.storerows import write_row
 from dex.cli.values import key_from
 from dex.wcl.commands import DEFAULT_WAIT_MS, GetRow
 from dex.wcl.errors import NotFound
@@ -37,4 +38,4 @@ def run(
     if raw:
         session.out.raw(row.payload)
     else:
-        session.out.result(row)
+        write_row(session, store, row)

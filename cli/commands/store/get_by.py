@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.params import StoreName, Strict, WaitMs
 from dex.cli.session import Ctx
+from dex.cli.storerows import write_found
 from dex.cli.values import value_from
 from dex.wcl.commands import DEFAULT_WAIT_MS, GetBy
 
@@ -29,4 +30,4 @@ def run(
     No row is an empty list and no error.
     """
     command = GetBy(store=store, named_key=named_key, value=value_from(value), strict=strict, wait_ms=wait_ms)
-    ctx.obj.out.result(ctx.obj.engine.execute(command))
+    write_found(ctx.obj, store, ctx.obj.engine.execute(command))

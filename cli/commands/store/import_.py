@@ -6,9 +6,9 @@ import typer
 
 from dex.cli.importing.rows import RowMapping
 from dex.cli.importing.run import import_file
+from dex.cli.paging import keys_to_put
 from dex.cli.params import StoreName
 from dex.cli.session import Ctx
-from dex.wcl.commands import PageRows
 
 EXAMPLES = """
 dex store import accounts.employees employees.ndjson
@@ -30,16 +30,18 @@ def run(
     ] = None,
     named: Annotated[
         list[str] | None,
-        typer.Option("--named", metavar="K=FIELD", help="Take named key K from FIELD; repeatable."),
+        typer.Option("--named", metavar="NAMED_KEY=FIELD", help="Take a named key from FIELD; repeatable."),
     ] = None,
 ) -> None:
     """Put rows from a file.
 
-    Without field options each line is what export writes: {key, payload, named}. With --key-field the payload is
-    --payload-field, else the whole record as JSON. In CSV every value is text, and an empty one is null in a named
-    key. A line that fails does not stop the others; the exit code is 1 if any did.
+    Without field options each line is what export writes: {key, payload, named}, or in CSV the columns key, payload
+    and named.K, of which an empty cell is a value that is not set and := begins a typed one. With --key-field the
+    payload is --payload-field, else the whole record as JSON; every value of CSV is text then, and an empty one is null
+    in a named key. The fields that options name must be there. A line that fails does not stop the others; the exit
+    code is 1 if any did.
     """
     session = ctx.obj
-    mapping = RowMapping.from_options(store, key_field, payload_field, named or [])
-    session.engine.execute(PageRows(store=store, limit=1))
-    import_file(session, file, form, mapping.command, session.engine.execute_many)
+    keys = keys_to_put(session.engine, store)
+    mapping = RowMapping.from_options(store, keys, key_field, payload_field, named or [])
+    import_file(session, file, form, mapping.reading(), session.engine.execute_many)

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.paging import row_columns, rows_of_store
+from dex.cli.paging import rows_of_store
 from dex.cli.params import StoreName
 from dex.cli.session import Ctx
+from dex.cli.storerows import write_rows
 from dex.wcl.commands.base import check_limit
 
 EXAMPLES = """
@@ -28,5 +29,4 @@ def run(
     session = ctx.obj
     if limit is not None:
         check_limit(limit, _LARGEST)
-    columns = row_columns(session.engine, store) if session.form in ("table", "csv") else []
-    session.out.items(rows_of_store(session.engine, store, limit), columns)
+    write_rows(session, store, rows_of_store(session.engine, store, limit))

@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.params import Limit, StoreName
 from dex.cli.session import Ctx
+from dex.cli.storerows import write_found
 from dex.cli.values import key_from
 from dex.wcl.commands import PageRows
 
@@ -26,4 +27,4 @@ def run(
     The result's next_key is what --after takes for the next page; the last page has none.
     """
     command = PageRows(store=store, limit=limit, after=None if after is None else key_from(after))
-    ctx.obj.out.result(ctx.obj.engine.execute(command))
+    write_found(ctx.obj, store, ctx.obj.engine.execute(command))
