@@ -3,6 +3,8 @@
 import sqlite3
 from typing import NamedTuple
 
+from dex.engine.clock import LATEST_MS
+
 # From run to run by the index: SQLite's own DISTINCT would read every mark of the backlog.
 _RUNS = """
 WITH RECURSIVE pending (run) AS (
@@ -21,6 +23,39 @@ WHERE r.id = ?2 AND ifnull(a.next_at, 0) <= ?3 AND NOT EXISTS (
   AND EXISTS (SELECT 1 FROM sync_marks m WHERE m.store = ?1 AND m.run = o.id)
 )
 """
+
+
+# The keys of a run up to a limit, those of plain attributes only: an AttributeMap's instances are passed in one step,
+# as "0" is what follows the slash.
+_PLAIN = """
+WITH RECURSIVE marked (key) AS (
+  SELECT min(key) FROM sync_marks WHERE store = ?1 AND run = ?2
+  UNION ALL
+  SELECT (SELECT min(key) FROM sync_marks WHERE store = ?1 AND run = ?2 AND key >=
+      CASE instr(marked.key, '/') WHEN 0 THEN marked.key || char(0)
+      ELSE substr(marked.key, 1, instr(marked.key, '/') - 1) || '0' END)
+  FROM marked WHERE key IS NOT NULL
+)
+SELECT key FROM marked WHERE instr(key, '/') = 0 LIMIT ?3
+"""
+_INSTANCES = "SELECT key FROM sync_marks WHERE store = ? AND run = ? AND instr(key, '/') > 0 ORDER BY key LIMIT ?"
+_PENDING = (
+    "SELECT m.key, m.seq, m.marked_at, v.data FROM sync_marks m"
+    " LEFT JOIN attributes a ON a.run = m.run AND a.key = m.key LEFT JOIN flow_values v ON v.id = a.value_id"
+    " WHERE m.store = ? AND m.run = ? AND m.key = ?"
+)
+_STORES = """
+WITH RECURSIVE marked (store) AS (
+  SELECT min(store) FROM sync_marks
+  UNION ALL
+  SELECT (SELECT min(store) FROM sync_marks WHERE store > marked.store) FROM marked WHERE store IS NOT NULL
+)
+SELECT store FROM marked WHERE store IS NOT NULL
+"""
+_MARKS = (
+    "SELECT m.run, m.key, m.seq, r.flow_id, r.run_id FROM sync_marks m JOIN runs r ON r.id = m.run"
+    " WHERE m.store = ? AND m.marked_at <= ? LIMIT ?"
+)
 
 
 class Pending(NamedTuple):
@@ -43,6 +78,16 @@ class PendingRun(NamedTuple):
     run_id: str
     attempts: int
     statements: int | None
+
+
+class Mark(NamedTuple):
+    """A mark as it is acknowledged or given up: `seq` is the position that made it."""
+
+    run: int
+    key: str
+    seq: int
+    flow_id: str
+    run_id: str
 
 
 class Entry(NamedTuple):
@@ -86,30 +131,31 @@ def next_runs(
     an older run of its Flow ID has marks, so that rows keep the order of runs (spec: Y-20).
     """
     looked_at = [run for (run,) in connection.execute(_RUNS, (store, after, limit))]
-    found = [row for run in looked_at if (row := connection.execute(_DUE, (store, run, now_ms)).fetchone())]
-    return [PendingRun(*row) for row in found], looked_at[-1] if len(looked_at) == limit else None
+    found = [each for run in looked_at if (each := due_run(connection, store, run, now_ms)) is not None]
+    return found, looked_at[-1] if len(looked_at) == limit else None
+
+
+def due_run(connection: sqlite3.Connection, store: str, run: int, now_ms: int) -> PendingRun | None:
+    """Give a run if it is its turn, None while it waits."""
+    row = connection.execute(_DUE, (store, run, now_ms)).fetchone()
+    return None if row is None else PendingRun(*row)
 
 
 def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> list[Pending]:
     """Give up to `limit` marked attributes of a run with their latest values, plain ones first (spec: Y-13)."""
-    rows = connection.execute(
-        "SELECT m.key, m.seq, m.marked_at, v.data FROM sync_marks m"
-        " LEFT JOIN attributes a ON a.run = m.run AND a.key = m.key LEFT JOIN flow_values v ON v.id = a.value_id"
-        " WHERE m.store = ? AND m.run = ? ORDER BY instr(m.key, '/') > 0, m.key LIMIT ?",
-        (store, run, limit),
-    )
-    return [Pending(*row) for row in rows]
+    keys = connection.execute(_PLAIN, (store, run, limit)).fetchall()
+    keys += connection.execute(_INSTANCES, (store, run, limit - len(keys))).fetchall()
+    return [Pending(*connection.execute(_PENDING, (store, run, key)).fetchone()) for (key,) in keys]
 
 
 def stores(connection: sqlite3.Connection) -> list[str]:
     """Give the stores that have marks."""
-    return [name for (name,) in connection.execute("SELECT DISTINCT store FROM sync_marks ORDER BY store")]
+    return [name for (name,) in connection.execute(_STORES)]
 
 
-def marks_of(connection: sqlite3.Connection, store: str, limit: int) -> list[tuple[int, str, int]]:
-    """Give up to `limit` marks of a store as (run, key, position), whatever their age."""
-    query = "SELECT run, key, seq FROM sync_marks WHERE store = ? LIMIT ?"
-    return connection.execute(query, (store, limit)).fetchall()
+def marks_of(connection: sqlite3.Connection, store: str, limit: int, marked_by: int = LATEST_MS) -> list[Mark]:
+    """Give up to `limit` marks of a store that were first made by a time, in ms."""
+    return [Mark(*row) for row in connection.execute(_MARKS, (store, marked_by, limit))]
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -178,6 +224,20 @@ def fail(
     )
 
 
+def restart(connection: sqlite3.Connection, store: str, run: int) -> None:
+    """Count a run's failures anew after a commit; how many statements a transaction may have stays (spec: Y-18)."""
+    connection.execute("UPDATE sync_attempts SET attempts = 0, next_at = 0 WHERE store = ? AND run = ?", (store, run))
+
+
 def forget(connection: sqlite3.Connection, store: str, run: int) -> None:
     """Forget the failures of a run, or of the whole store for a run of 0."""
     connection.execute("DELETE FROM sync_attempts WHERE store = ? AND run = ?", (store, run))
+
+
+def forget_settled(connection: sqlite3.Connection, store: str) -> None:
+    """Forget the failures of runs of which nothing is pending any more."""
+    connection.execute(
+        "DELETE FROM sync_attempts WHERE store = ?1 AND run > 0"
+        " AND NOT EXISTS (SELECT 1 FROM sync_marks m WHERE m.store = ?1 AND m.run = sync_attempts.run)",
+        (store,),
+    )

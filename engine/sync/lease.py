@@ -5,6 +5,7 @@ The epoch is the fencing token in PostgreSQL, so that a process that lost its le
 """
 
 import sqlite3
+import threading
 from typing import NamedTuple
 
 from dex.engine.clock import Clock
@@ -33,6 +34,8 @@ class Lease:
         self._duration_ms = duration_ms
         self._wanted_cluster = cluster_id
         self._owner = clock.new_id()
+        self._lock = threading.Lock()
+        self._spent = 0
         self.held: Held | None = None
 
     def keep(self) -> Held | None:
@@ -42,7 +45,7 @@ class Lease:
             FailedPrecondition: the data directory has another cluster id than the configured one.
             Unavailable: the file is busy or full.
         """
-        if self.held is not None and self.remaining() > self._duration_ms * 2 / 3000:
+        if self.remaining() > self._duration_ms * 2 / 3000:
             return self.held
         asked = self._clock.monotonic()
         found: list[tuple[str, int] | None] = []
@@ -52,18 +55,41 @@ class Lease:
             return False
 
         self._writer.run(take)
-        (granted,) = found
-        self.held = None if granted is None else Held(*granted, asked + self._duration_ms / 1000)
-        return self.held
+        granted = found[-1]
+        with self._lock:
+            usable = granted is not None and granted[1] > self._spent
+            self.held = Held(*granted, asked + self._duration_ms / 1000) if granted is not None and usable else None
+            return self.held
 
     def remaining(self) -> float:
         """Give how many seconds the lease lasts, judged by this process's own clock."""
-        return 0.0 if self.held is None else self.held.until - self._clock.monotonic()
+        held = self.held  # another thread may lose it meanwhile
+        return 0.0 if held is None else held.until - self._clock.monotonic()
+
+    def lose(self, epoch: int) -> bool:
+        """Write no more with an epoch, since a newer one has written; False where that is this process's own."""
+        with self._lock:
+            if self.held is not None and self.held.epoch > epoch:
+                return False
+            self.held = None
+            return True
+
+    def spend(self, epoch: int) -> None:
+        """Write no more with an epoch: a write of it whose end is not known may still reach its table, late.
+
+        The lease is taken again with a higher epoch, which fences that write off (spec: Y-26).
+        """
+        with self._lock:
+            self._spent = max(self._spent, epoch)
+            if self.held is not None and self.held.epoch <= epoch:
+                self.held = None
 
     def release(self) -> None:
-        """Give the lease up, so that another process need not wait for its end."""
-        if self.held is None:
-            return
+        """Give the lease up, so that another process need not wait for its end.
+
+        Raises:
+            Unavailable: the file is busy or full; the lease ends by itself then.
+        """
 
         def give(connection: sqlite3.Connection, *_: object) -> bool:
             connection.execute("UPDATE sync_lease SET expires_at = 0 WHERE owner = ?", (self._owner,))
@@ -92,8 +118,9 @@ class Lease:
         if owner != self._owner and expires_at > now:
             return None
         if owner != self._owner:
-            epoch += 1
             connection.execute("DELETE FROM sync_attempts")
+        if owner != self._owner or epoch <= self._spent:
+            epoch += 1
         connection.execute(
             "UPDATE sync_lease SET owner = ?, epoch = ?, expires_at = ?", (self._owner, epoch, now + self._duration_ms)
         )

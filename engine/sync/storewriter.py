@@ -8,15 +8,17 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Protocol
 
 from dex.engine.flows.records import AttributesSynced
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.sync import backlog
 from dex.engine.sync.backlog import Pending, PendingRun
+from dex.engine.sync.backoff import StoreBackoff, delay_ms
 from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
+from dex.engine.sync.dropping import report_dropped
 from dex.engine.sync.lease import Lease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import DexError
@@ -27,8 +29,8 @@ THREADS = 4
 SCOPE = "0"
 _RUNS_AT_ONCE = 64
 _UNACKNOWLEDGED = 256
-_TIMEOUTS_OF_A_STORE = 3
 _POLL_SECONDS = 0.02
+_FAULT_SECONDS = 1.0
 
 
 class Destination(Protocol):
@@ -50,13 +52,11 @@ class StoreWriter:
         self._destination = destination
         self._lease = lease
         self._metrics = metrics
+        self._backoff = StoreBackoff(config.retry, parts.clock)
         self._state = threading.Condition()
         self._busy: set[int] = set()
-        self._timed_out: set[int] = set()
-        self._acknowledged: list[tuple[PendingRun, AttributesSynced | None]] = []
+        self._finished: list[tuple[PendingRun, AttributesSynced | None]] = []
         self._cursor = 0
-        self._store_attempts = 0
-        self._store_due_ms = 0
 
     def run(self, stop: threading.Event) -> None:
         """Write until `stop` is set, and finish what is under way then."""
@@ -67,7 +67,7 @@ class StoreWriter:
             with ThreadPoolExecutor(THREADS, thread_name_prefix="dex-sync") as pool:
                 while not stop.is_set():
                     seen = self._parts.changes.seen()
-                    if not self._submit_due(pool):
+                    if not self._submit_due_or_pause(pool, stop):
                         self._parts.changes.wait(seen, _POLL_SECONDS)
         finally:
             done.set()
@@ -80,13 +80,25 @@ class StoreWriter:
         with self._state:
             return not self._busy
 
-    def _submit_due(self, pool: ThreadPoolExecutor) -> bool:
-        """Hand runs whose turn has come to the threads, going round the backlog; tell whether there were any."""
-        now_ms = self._parts.clock.now_ms()
-        if self._lease.held is None or now_ms < self._store_due_ms:
+    def _submit_due_or_pause(self, pool: Executor, stop: threading.Event) -> bool:
+        try:
+            return self._submit_due(pool, stop)
+        except DexError as error:
+            # A full disk or a busy file passes.
+            _log.warning("store %s: %s", self._name, error)
+            return stop.wait(_FAULT_SECONDS)
+
+    def _submit_due(self, pool: Executor, stop: threading.Event) -> bool:
+        """Hand runs whose turn has come to the threads, going round the backlog; tell whether to go on at once."""
+        if not self._may_start() or self._backoff.is_waiting():
             return False
+        failed_run = self._backoff.take_failed_run()
+        if failed_run is not None:
+            self._cursor = failed_run  # the runs after it come first (spec: Y-18)
         with self._parts.readers.snapshot() as snapshot:
-            found, last = backlog.next_runs(snapshot.connection, self._name, self._cursor, now_ms, _RUNS_AT_ONCE)
+            found, last = backlog.next_runs(
+                snapshot.connection, self._name, self._cursor, self._parts.clock.now_ms(), _RUNS_AT_ONCE
+            )
         self._cursor = last or 0
         submitted = False
         for pending in found:
@@ -95,50 +107,65 @@ class StoreWriter:
                     continue
                 self._state.wait_for(lambda: len(self._busy) < _UNACKNOWLEDGED)
                 self._busy.add(pending.run)
-            pool.submit(self._attempt, pending)
+            pool.submit(self._attempt, pending, stop)
             submitted = True
-        return submitted
+        # Runs that wait are passed at once, so that the others do not wait for a turn round all of them.
+        return submitted or (not found and last is not None)
 
-    def _attempt(self, pending: PendingRun) -> None:
+    def _attempt(self, pending: PendingRun, stop: threading.Event) -> None:
         """Write one transaction of a run, and see that the run is let go whatever happens."""
         record: AttributesSynced | None = None
         try:
-            record = self._write(pending)
+            if not stop.is_set():  # else it stood in line
+                record = self._write_safely(pending)
         except DexError as error:
             _log.warning("store %s: %s", self._name, error)
-        except Exception:  # noqa: BLE001  # a fault of ours must not take a run out of the game
-            _log.exception("store %s: Flow %s, run %s: a fault of dex", self._name, pending.flow_id, pending.run_id)
+            stop.wait(_FAULT_SECONDS)
         finally:
             with self._state:
-                self._acknowledged.append((pending, record))
+                self._finished.append((pending, record))
                 self._state.notify_all()
 
-    def _write(self, pending: PendingRun) -> AttributesSynced | None:
+    def _write_safely(self, pending: PendingRun) -> AttributesSynced | None:
+        try:
+            return self._write(pending.run)
+        except DexError:
+            raise
+        except Exception:  # noqa: BLE001  # a fault of ours must not take a run out of the game
+            _log.exception("store %s: Flow %s, run %s: a fault of dex", self._name, pending.flow_id, pending.run_id)
+            attempts = pending.attempts + 1
+            delay = delay_ms(self._config.retry, attempts)
+            self._back_off_run(pending._replace(attempts=attempts), delay, "a fault of dex; its log tells more")
+            return None
+
+    def _write(self, run: int) -> AttributesSynced | None:
         """Write one transaction and give what is to be acknowledged, or None."""
         held = self._lease.held
-        if held is None or not self._may_start():
+        if held is None or not self._may_start() or self._backoff.is_waiting():
             return None
         with self._parts.readers.snapshot() as snapshot:
-            entries = backlog.batch(snapshot.connection, self._name, pending.run, self._config.batch_size)
+            # Much may have happened while it stood in line: an attempt that failed, an older run that has marks again.
+            pending = backlog.due_run(snapshot.connection, self._name, run, self._parts.clock.now_ms())
+            entries = backlog.batch(snapshot.connection, self._name, run, self._config.batch_size)
+        if pending is None or not entries:
+            return None
         expired = self._expired(entries)
         if expired:
-            return self._drop(pending, expired, "its retry budget is used up")
-        if not entries:
-            return None
+            return self._record(pending, expired, "its retry budget is used up")
         batch = Batch(self._name, pending.flow_id, pending.run_id, {entry.key: entry.data for entry in entries})
-        result = self._destination.write(
-            batch, Fence(held.cluster_id, SCOPE, held.epoch), pending.statements, self._may_start
-        )
+        fence = Fence(held.cluster_id, SCOPE, held.epoch)
+        begun = self._backoff.begin()
+        result = self._destination.write(batch, fence, pending.statements, self._may_start)
         match result.outcome:
             case Outcome.WRITTEN:
-                self._succeeded(pending)
-                return self._record(pending, [entry for entry in entries if entry.key in result.keys])
-            case Outcome.FENCED:
+                return self._succeeded(pending, entries, result)
+            case Outcome.FENCED if self._lease.lose(fence.epoch):
                 self._metrics.fenced_writes.inc()
                 _log.error("store %s: a newer owner has written; this process stops writing", self._name)
-                self._lease.held = None
             case Outcome.FAILED if result.failure is not None:
-                return self._failed(pending, entries, result, result.failure)
+                if result.failure.undecided:
+                    self._lease.spend(fence.epoch)
+                return self._failed(pending, entries, result, result.failure, begun)
             case _:
                 pass
         return None
@@ -151,17 +178,20 @@ class StoreWriter:
         oldest = self._parts.clock.now_ms() - self._config.retry.total_duration * 1000
         return [entry for entry in entries if entry.marked_at <= oldest]
 
-    def _succeeded(self, pending: PendingRun) -> None:
-        with self._state:
-            self._timed_out.clear()
-            recovered, self._store_attempts, self._store_due_ms = self._store_attempts > 0, 0, 0
-        if recovered:
+    def _succeeded(self, pending: PendingRun, entries: list[Pending], result: WriteResult) -> AttributesSynced:
+        written = [entry for entry in entries if entry.key in result.keys]
+        # Where every field is filtered, the store was not asked, and is not known to work.
+        if result.statements and self._backoff.succeed():
             self._note(lambda connection: backlog.forget(connection, self._name, 0))
-        if pending.attempts:
+        is_rest = len(written) < len(entries) or len(entries) == self._config.batch_size
+        if pending.statements is not None and is_rest:
+            self._note(lambda connection: backlog.restart(connection, self._name, pending.run))
+        elif pending.attempts or pending.statements is not None:
             self._note(lambda connection: backlog.forget(connection, self._name, pending.run))
+        return self._record(pending, written)
 
     def _failed(
-        self, pending: PendingRun, entries: list[Pending], result: WriteResult, failure: Failure
+        self, pending: PendingRun, entries: list[Pending], result: WriteResult, failure: Failure, begun: int
     ) -> AttributesSynced | None:
         kind = "retryable" if failure.retryable else "non_retryable"
         self._metrics.write_failures.labels(failure_kind=kind).inc()
@@ -170,66 +200,37 @@ class StoreWriter:
             self._name, pending.flow_id, pending.run_id, failure.reason,
         )  # fmt: skip
         concerned = [entry for entry in entries if entry.key in result.keys]
-        if not failure.retryable:
-            return self._drop(pending, concerned, failure.reason)
-        if failure.scope is FailureScope.STORE:
-            self._back_off_store(pending, failure.reason)
-            return None
         attempts = pending.attempts + 1
-        if self._config.retry.maximum_attempts and attempts >= self._config.retry.maximum_attempts:
-            return self._drop(pending, concerned, f"{attempts} attempts failed: {failure.reason}")
-        statements = pending.statements
+        is_store = failure.scope is FailureScope.STORE
         if failure.scope is FailureScope.TIMEOUT:
-            statements = max(1, result.statements // 2)
-            self._count_timeout(pending, failure.reason)
-        due_ms = self._parts.clock.now_ms() + self._delay_ms(attempts)
-        self._note(
-            lambda connection: backlog.fail(
-                connection, self._name, pending.run, attempts, statements, due_ms, failure.reason
-            )
-        )
+            is_store = self._backoff.time_out(pending.run)
+        if is_store and failure.retryable:
+            self._back_off_store(pending, begun, failure.reason)
+        is_last = 0 < self._config.retry.maximum_attempts <= attempts
+        if not failure.retryable or is_last:
+            self._note(lambda connection: backlog.forget(connection, self._name, pending.run))
+            why = failure.reason if not failure.retryable else f"{attempts} attempts failed: {failure.reason}"
+            return self._record(pending, concerned, why)
+        if failure.scope is FailureScope.TIMEOUT:
+            pending = pending._replace(statements=max(1, result.statements // 2))
+        # After a failure of the store, it is the store that waits.
+        delay = 0 if failure.scope is FailureScope.STORE else delay_ms(self._config.retry, attempts)
+        self._back_off_run(pending._replace(attempts=attempts), delay, failure.reason)
         return None
 
-    def _count_timeout(self, pending: PendingRun, reason: str) -> None:
-        """Back the store off once three of its runs have timed out with no commit in between (spec: Y-18)."""
-        with self._state:
-            self._timed_out.add(pending.run)
-            many = len(self._timed_out) >= _TIMEOUTS_OF_A_STORE
-            if many:
-                self._timed_out.clear()
-        if many:
-            self._back_off_store(pending, reason)
+    def _back_off_run(self, pending: PendingRun, delay: int, reason: str) -> None:
+        due_ms = self._parts.clock.now_ms() + delay
+        _, _, _, attempts, statements = pending
+        self._note(
+            lambda connection: backlog.fail(connection, self._name, pending.run, attempts, statements, due_ms, reason)
+        )
 
-    def _back_off_store(self, pending: PendingRun, reason: str) -> None:
-        """Let the whole store wait; it starts again with other runs than the one that failed (spec: Y-18)."""
-        now_ms = self._parts.clock.now_ms()
-        with self._state:
-            if now_ms < self._store_due_ms:
-                return  # another thread met the same failure
-            self._store_attempts += 1
-            attempts = self._store_attempts
-            due_ms = self._store_due_ms = now_ms + self._delay_ms(attempts)
-            self._cursor = pending.run
-        self._note(lambda connection: backlog.fail(connection, self._name, 0, attempts, None, due_ms, reason))
-
-    def _delay_ms(self, attempts: int) -> int:
-        """Give the delay after the failed attempt number `attempts`, from 1 (spec: Y-19)."""
-        retry = self._config.retry
-        ceiling = retry.maximum_interval
-        try:
-            delay = retry.initial_interval * retry.backoff_coefficient ** (attempts - 1)
-        except OverflowError:
-            delay = ceiling
-        return int(min(delay, ceiling) * 1000)
-
-    def _drop(self, pending: PendingRun, entries: list[Pending], reason: str) -> AttributesSynced:
-        for entry in entries:
-            _log.error(
-                "store %s: Flow %s, run %s: attribute %s is dropped: %s",
-                self._name, pending.flow_id, pending.run_id, entry.key, reason,
-            )  # fmt: skip
-        self._metrics.dropped_entries.inc(len(entries))
-        return self._record(pending, entries, reason)
+    def _back_off_store(self, pending: PendingRun, begun: int, reason: str) -> None:
+        wait = self._backoff.fail(pending.run, begun)
+        if wait is not None:
+            self._note(
+                lambda connection: backlog.fail(connection, self._name, 0, wait.attempts, None, wait.due_ms, reason)
+            )
 
     def _record(self, pending: PendingRun, entries: list[Pending], dropped: str | None = None) -> AttributesSynced:
         done = [(pending.run, entry.key, entry.seq) for entry in entries]
@@ -248,19 +249,32 @@ class StoreWriter:
         """Commit what was written, as much at once as there is, and let the runs go."""
         while True:
             with self._state:
-                self._state.wait_for(lambda: self._acknowledged or (done.is_set() and not self._busy))
-                if not self._acknowledged:
+                self._state.wait_for(lambda: self._finished or (done.is_set() and not self._busy))
+                if not self._finished:
                     return
-                finished, self._acknowledged = self._acknowledged, []
-            records = [record for _, record in finished if record is not None]
+                finished, self._finished = self._finished, []
+            told = [(pending, record) for pending, record in finished if record is not None]
             try:
-                if records:
-                    self._parts.writer.write(records)
-            except DexError as error:
-                # The marks stay, and the same values are written again.
-                _log.warning("store %s: %s", self._name, error)
+                self._commit(told)
+            except Exception as error:  # noqa: BLE001  # the marks stay, and the same values are written again
+                _log.warning("store %s: what was written could not be acknowledged: %s", self._name, error)
+                done.wait(_FAULT_SECONDS)
             with self._state:
                 self._busy.difference_update(pending.run for pending, _ in finished)
                 self._state.notify_all()
-            self._parts.changes.notify()
-            self._parts.work.notify()
+            if told:
+                self._parts.changes.notify()
+                self._parts.work.notify()
+
+    def _commit(self, told: list[tuple[PendingRun, AttributesSynced]]) -> None:
+        if not told:
+            return
+        results = self._parts.writer.write([record for _, record in told])
+        for (pending, record), result in zip(told, results, strict=True):
+            if isinstance(result, DexError):
+                raise result
+            if record.dropped is not None:
+                keys = [(pending.flow_id, pending.run_id, key) for _, key in result]
+                report_dropped(self._name, keys, record.dropped, self._metrics)
+        if any(record.dropped is not None for _, record in told):
+            self._note(lambda connection: backlog.forget_settled(connection, self._name))

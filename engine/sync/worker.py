@@ -2,23 +2,26 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from dex.engine.flows.records import AttributesSynced, CloseEnded
+from dex.engine.clock import LATEST_MS
+from dex.engine.flows.records import CloseEnded
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import outbox
 from dex.engine.sync import backlog
 from dex.engine.sync.config import SyncConfig
+from dex.engine.sync.dropping import drop
 from dex.engine.sync.lease import Lease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.storewriter import Destination, StoreWriter
-from dex.wcl.errors import Unavailable
+from dex.wcl.errors import DexError
 
 _log = logging.getLogger("dex.sync")
 
 _SCAN_SECONDS = 0.25
 _LOOK_SECONDS = 0.02
 _DROPPED_AT_ONCE = 500
+_MEASURING_REST = 20
 
 
 class SyncWorker:
@@ -47,69 +50,94 @@ class SyncWorker:
 
         Raises:
             FailedPrecondition: the data directory has another cluster id than the configured one.
+            Unavailable: the file is busy or full at the start.
         """
         ended = threading.Event()
         threads = [
             threading.Thread(target=writer.run, args=(ended,), name="dex-sync-store") for writer in self._writers
         ]
         try:
-            self._keep_lease()
+            self._lease.keep()
             for thread in threads:
                 thread.start()
-            scanned = float("-inf")
-            while not stop.is_set() and not (until_empty and self._is_done()):
-                if self._parts.clock.monotonic() - scanned >= _SCAN_SECONDS:
-                    scanned = self._parts.clock.monotonic()
-                    self._scan()
-                stop.wait(_LOOK_SECONDS if until_empty else _SCAN_SECONDS)
+            self._watch(stop, until_empty=until_empty)
         finally:
             ended.set()
             self._parts.changes.notify()
             for thread in threads:
                 if thread.ident is not None:
                     thread.join()
-            self._lease.release()
+            self._end()
+
+    def _watch(self, stop: threading.Event, *, until_empty: bool) -> None:
+        clock = self._parts.clock
+        scanned = measured = float("-inf")
+        pause = 0.0
+        while not stop.is_set():
+            now = clock.monotonic()
+            if now - scanned >= _SCAN_SECONDS:
+                scanned = now
+                self._attempt(self._scan)
+            if now - measured >= pause:
+                measured = now
+                self._attempt(self._measure)
+                # Counting reads every mark, and is not to take more than a small part of the time.
+                pause = max(_SCAN_SECONDS, _MEASURING_REST * (clock.monotonic() - now))
+            if until_empty and self._is_done():
+                return
+            stop.wait(_LOOK_SECONDS if until_empty else _SCAN_SECONDS)
+
+    def _attempt(self, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except DexError as error:
+            _log.warning("%s", error)  # a busy or full file passes
 
     def _is_done(self) -> bool:
         with self._parts.readers.snapshot() as snapshot:
             empty = backlog.is_empty(snapshot.connection)
         return empty and all(writer.is_idle() for writer in self._writers)
 
-    def _keep_lease(self) -> None:
-        """Take or renew the lease, and tell when this process begins to write or to stand by."""
-        held = self._lease.keep()
-        if self.is_owner is not self._was_owner:
-            self._was_owner = self.is_owner
-            if held is None:
-                _log.info("another process writes to the stores; this one stands by")
-            else:
-                _log.info("this process writes to the stores, epoch %d of cluster %s", held.epoch, held.cluster_id)
-
     def _scan(self) -> None:
-        """Keep the lease, see to what belongs to no store's writer, and measure the backlog."""
-        try:
-            self._keep_lease()
-            if self.is_owner:
-                self._drop_removed()
-                self._end_closes()
-        except Unavailable as error:
-            _log.warning("%s", error)  # a busy or full file passes
+        """Keep the lease, and see to what belongs to no store's writer."""
+        if self._lease.keep() is not None:
+            self._drop_removed()
+            self._end_closes()
+
+    def _end(self) -> None:
+        """End the closes that the last writes let end, measure what is left, and give up the lease."""
+        if self._lease.held is not None:
+            self._attempt(self._end_closes)
+        self._attempt(self._measure)
+        self._attempt(self._lease.release)
+
+    def _measure(self) -> None:
+        """Measure the backlog, and give up what has been in it for too long, whatever it waits for (spec: Y-19)."""
         with self._parts.readers.snapshot() as snapshot:
             pending = backlog.totals(snapshot.connection)
         now_ms = self._parts.clock.now_ms()
         self._metrics.backlog_entries.set(pending.entries)
         age_ms = 0 if pending.oldest_at is None else max(0, now_ms - pending.oldest_at)
         self._metrics.oldest_pending_age.set(age_ms / 1000)
+        if age_ms >= self._config.retry.total_duration * 1000 and self._lease.held is not None:
+            for name in self._config.stores:
+                self._drop(name, "its retry budget is used up", int(now_ms - self._config.retry.total_duration * 1000))
 
     def _drop_removed(self) -> None:
         """Drop what is pending for stores that are not configured any more (spec: Y-22)."""
         with self._parts.readers.snapshot() as snapshot:
             removed = [name for name in backlog.stores(snapshot.connection) if name not in self._config.stores]
-            marks = {name: backlog.marks_of(snapshot.connection, name, _DROPPED_AT_ONCE) for name in removed}
-        for name, entries in marks.items():
-            self._parts.commit(AttributesSynced(store=name, entries=entries, dropped="the store is not configured"))
-            self._metrics.dropped_entries.inc(len(entries))
-            _log.error("store %s is not configured any more: %d pending entries are dropped", name, len(entries))
+        for name in removed:
+            self._drop(name, "the store is not configured", LATEST_MS)
+
+    def _drop(self, store: str, reason: str, marked_by: int) -> None:
+        """Drop the marks of a store that were first made by a time, in pieces that let others commit."""
+        while True:
+            with self._parts.readers.snapshot() as snapshot:
+                marks = backlog.marks_of(snapshot.connection, store, _DROPPED_AT_ONCE, marked_by)
+            if not marks or self._lease.keep() is None:
+                return
+            drop(self._parts, store, marks, reason, self._metrics)
 
     def _end_closes(self) -> None:
         """End closes that waited for the last write (spec: FL-14)."""

@@ -16,6 +16,8 @@ _MARK = (
     "INSERT INTO sync_marks (store, run, key, seq, marked_at) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (store, run, key) DO UPDATE SET seq = excluded.seq"
 )
+_CLEAR = "DELETE FROM sync_marks WHERE store = ? AND run = ? AND key = ? AND seq = ? RETURNING marked_at"
+_BEGIN_ANEW = "UPDATE sync_marks SET marked_at = ? WHERE store = ? AND run = ? AND key = ?"
 
 
 def mark_writes(apply: Apply, run: Run, writes: list[Write]) -> None:
@@ -42,17 +44,26 @@ def is_pending(connection: sqlite3.Connection, run: int) -> bool:
 
 
 def acknowledge(apply: Apply, record: AttributesSynced) -> Outcome:
-    """Clear marks that were not made again since the writer read them; those that were dropped are remembered."""
+    """Clear marks that were not made again since the writer read them; those that were dropped are remembered.
+
+    One that was made again is pending since now: it is a later write, with a retry window of its own (spec: Y-19).
+    The result has the run and key of each entry that was dropped.
+    """
     connection = apply.connection
-    query = "DELETE FROM sync_marks WHERE store = ? AND run = ? AND key = ? AND seq = ? RETURNING marked_at"
+    cleared: list[tuple[int, str, int]] = []
     for run_id, key, seq in record.entries:
-        cleared = connection.execute(query, (record.store, run_id, key, seq)).fetchone()
-        if cleared is not None and record.dropped is not None:
-            connection.execute(
-                "INSERT INTO sync_drops (store, run, key, marked_at, dropped_at, reason) VALUES (?, ?, ?, ?, ?, ?)",
-                (record.store, run_id, key, cleared[0], apply.at, record.dropped),
-            )
-    return Outcome(None)
+        found = connection.execute(_CLEAR, (record.store, run_id, key, seq)).fetchone()
+        if found is None:
+            connection.execute(_BEGIN_ANEW, (apply.at, record.store, run_id, key))
+        else:
+            cleared.append((run_id, key, found[0]))
+    if record.dropped is None:
+        return Outcome([])
+    connection.executemany(
+        "INSERT INTO sync_drops (store, run, key, marked_at, dropped_at, reason) VALUES (?, ?, ?, ?, ?, ?)",
+        [(record.store, *each, apply.at, record.dropped) for each in cleared],
+    )
+    return Outcome([(run_id, key) for run_id, key, _ in cleared])
 
 
 def closable(connection: sqlite3.Connection) -> list[Run]:

@@ -1,0 +1,31 @@
+"""Giving entries up: each is told in the log and counted, once it is certain (spec: Y-19, Y-22)."""
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from dex.engine.flows.records import AttributesSynced
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.sync.backlog import Mark
+from dex.engine.sync.metrics import SyncMetrics
+
+_log = logging.getLogger("dex.sync")
+
+
+def drop(parts: Parts, store: str, marks: list[Mark], reason: str, metrics: SyncMetrics) -> None:
+    """Give marks of a store up, except those that were made again meanwhile.
+
+    Raises:
+        Unavailable: the file is busy or full; nothing was dropped.
+    """
+    entries = [(mark.run, mark.key, mark.seq) for mark in marks]
+    dropped: Any = parts.commit(AttributesSynced(store=store, entries=entries, dropped=reason))
+    runs = {mark.run: (mark.flow_id, mark.run_id) for mark in marks}
+    report_dropped(store, [(*runs[run], key) for run, key in dropped], reason, metrics)
+
+
+def report_dropped(store: str, entries: Iterable[tuple[str, str, str]], reason: str, metrics: SyncMetrics) -> None:
+    """Tell of dropped entries, each as Flow ID, run id and key."""
+    for flow_id, run_id, key in entries:
+        metrics.dropped_entries.inc()
+        _log.error("store %s: Flow %s, run %s: attribute %s is dropped: %s", store, flow_id, run_id, key, reason)
