@@ -15,7 +15,6 @@ from dex.wcl.errors import DexError
 
 _PASS_SECONDS = 0.002
 _REST = 2.0
-_YIELDING_REST = 20.0
 _QUIET_MS = 200
 _RETRY_SECONDS = 1.0
 # Closing waits for the pass that is under way, which must not wait long for other processes.
@@ -42,7 +41,7 @@ class Housekeeping:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closing = threading.Event()
-        self._rest = _REST
+        self._busy = False
 
     def wake(self, writer: Writer) -> None:
         """Have the passes run until nothing is left."""
@@ -70,8 +69,8 @@ class Housekeeping:
     def one_pass(self, seconds: float = _PASS_SECONDS, *, yielding: bool = False) -> Pass:
         """Give a pass of about `seconds` for `Writer.run`.
 
-        Where `yielding`, it sweeps as little as it can while there are writers, and has the thread rest for longer:
-        a put that meets a pass waits for its commit, so that both its length and its share of the time count.
+        Where `yielding`, it sweeps as little as it can while there are writers, and the next pass rides along with one
+        of their commits, so that no put waits for a commit of ours.
         """
 
         def run(connection: sqlite3.Connection, catalog: Catalog, head: journal.Head) -> bool:
@@ -80,9 +79,8 @@ class Housekeeping:
             if behind:
                 more = catch_up(connection, *behind[0], seconds) or more
             now = self._clock.now_ms()
-            busy = yielding and now - head.at < _QUIET_MS and not self._closing.is_set()
-            self._rest = _YIELDING_REST if busy and catalog.garbage and not behind else _REST
-            more = sweep(connection, catalog, 0 if busy else seconds) or more
+            self._busy = yielding and now - head.at < _QUIET_MS and not self._closing.is_set()
+            more = sweep(connection, catalog, 0 if self._busy else seconds) or more
             more = outcomes.sweep(connection, head.at) or more
             return journal.trim(connection, now, self._retention.max_bytes, self._retention.max_age_ms) or more
 
@@ -100,12 +98,13 @@ class Housekeeping:
             while more and not self._stopping.is_set():
                 began = time.monotonic()
                 try:
-                    more = writer.run(work, _PATIENCE_SECONDS)
+                    ridden = writer.ride(work, _PATIENCE_SECONDS) if self._busy else None
+                    more = writer.run(work, _PATIENCE_SECONDS) if ridden is None else ridden
                 except DexError:
                     # A full disk or a busy file: callers are told, housekeeping only tries again later.
                     self._stopping.wait(_RETRY_SECONDS)
                 else:
-                    if more:
-                        self._closing.wait((time.monotonic() - began) * self._rest)
+                    if more and ridden is None:
+                        self._closing.wait((time.monotonic() - began) * _REST)
             if not self._wanted.is_set():
                 self._idle.set()

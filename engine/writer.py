@@ -65,6 +65,7 @@ class Writer:
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._leader: _Job | None = None
+        self._rider: _Job | None = None
         self._closed = False
 
     def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
@@ -81,6 +82,26 @@ class Writer:
         `patience` is how many seconds it may wait for other processes, at most and by default as long as a mutation.
         """
         return bool(self._submit(_Job(work, min(patience or self._timeout, self._timeout)))[0])
+
+    def ride(self, work: Pass, seconds: float) -> bool | None:
+        """Carry out a pass of housekeeping in the commit of the next mutation; None where none came in time.
+
+        A pass that commits by itself makes the put that comes meanwhile wait for the disk twice.
+        """
+        job = _Job(work, 0)
+        job.gate.acquire()
+        with self._lock:
+            self._check_open()
+            self._rider = job
+        if not job.gate.acquire(timeout=seconds):
+            with self._lock:
+                if self._rider is job:
+                    self._rider = None
+                    return None
+            job.gate.acquire()  # a leader has taken it along
+        if job.error is not None:
+            raise job.error
+        return bool(job.results and job.results[0])
 
     def close(self) -> None:
         """Let running work end, refuse new work, and close the connection."""
@@ -121,6 +142,9 @@ class Writer:
             job.followers.extend(islice(self._queue, _MAX_SHARED))
             for _ in job.followers:
                 self._queue.popleft()
+            if self._rider is not None:
+                job.followers.append(self._rider)
+                self._rider = None
         self._commit([job, *job.followers])
         self._leave(job)
 

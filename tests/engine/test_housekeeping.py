@@ -1,5 +1,7 @@
 """How much a pass of housekeeping takes on, by who is waiting for the writer."""
 
+from threading import Thread
+
 import pytest
 
 from dex.engine.local import LocalEngine
@@ -41,3 +43,26 @@ def _left(engine: LocalEngine) -> int:
     with engine._readers.snapshot() as snapshot:
         garbage = [name for (name,) in snapshot.connection.execute("SELECT table_name FROM garbage")]
         return sum(snapshot.connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in garbage)
+
+
+@pytest.mark.spec("S-13")
+def test_a_pass_rides_along_with_the_next_mutation(cleared):
+    writer, met = cleared._writer, []
+
+    def work(_connection, _catalog, head) -> bool:
+        met.append(head.seq)
+        return True
+
+    rider = Thread(target=lambda: met.append(writer.ride(work, 60)))
+    rider.start()
+    while writer._rider is None:
+        pass
+    put = cleared.execute(PutRow(store="s", key=b"k"))
+    rider.join()
+    assert met == [put.seq, True]
+
+
+@pytest.mark.spec("S-13")
+def test_a_pass_that_nobody_takes_along_is_not_done(cleared):
+    assert cleared._writer.ride(lambda *_: pytest.fail("it ran"), 0.001) is None
+    cleared.execute(PutRow(store="s", key=b"k"))
