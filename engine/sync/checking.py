@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from dex.engine.sync.config import StoreConfig
+from dex.engine.sync.config import DEFAULT_FENCING_TABLE, StoreConfig
 from dex.engine.sync.table import CHARACTER_TYPES, TableSchema
 from dex.engine.sync.tablename import TableName
 from dex.wcl.errors import FailedPrecondition
 
 _FENCING_KEY = ("store_name", "cluster_id", "scope")
+_NEED_NO_QUOTES = frozenset({DEFAULT_FENCING_TABLE, "public"})
 _FENCING_COLUMNS = (*_FENCING_KEY, "fencing_token", "updated_at")
 
 
@@ -63,10 +64,8 @@ def fencing_table_sql(name: TableName) -> str:
 
 
 def _quoted(name: TableName) -> str:
-    plain = all(part.isascii() and part.replace("_", "a").isalnum() and part.islower() for part in name if part)
-    if plain:
-        return str(name)
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name if part is not None)
+    parts = [part for part in name if part is not None]
+    return ".".join(part if part in _NEED_NO_QUOTES else '"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def _main_key(store: StoreConfig, table: TableSchema | None) -> tuple[str, ...] | None:

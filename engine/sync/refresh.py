@@ -42,9 +42,7 @@ class Schemas:
         with self._gate:
             if self._snapshot is None:
                 self.refresh()
-            if self._snapshot is None:
-                raise AssertionError("a successful reading leaves a snapshot")
-            return self._snapshot
+            return self._known()
 
     def refresh(self) -> None:
         """Read the tables now. If that fails the snapshot stays, until the next interval.
@@ -53,18 +51,26 @@ class Schemas:
             what `read` raises.
         """
         with self._reading:
-            self._due = self._monotonic() + self._interval * self._uniform(1 - JITTER, 1 + JITTER)
-            self._snapshot = self._read()
-            self._found_missing = {each for each in self._found_missing if self._is_missing(each)}
+            self._renew()
 
     def refresh_if_due(self) -> None:
-        """Read the tables when the interval is over, unless another thread does.
+        """Read the tables when the interval is over, unless another thread is about it.
 
         Raises:
             what `read` raises.
         """
-        if self._monotonic() >= self._due and not self._reading.locked():
-            self.refresh()
+        if self._monotonic() < self._due or not self._reading.acquire(blocking=False):
+            return
+        try:
+            if self._monotonic() >= self._due:
+                self._renew()
+        finally:
+            self._reading.release()
+
+    def _renew(self) -> None:
+        self._due = self._monotonic() + self._interval * self._uniform(1 - JITTER, 1 + JITTER)
+        self._snapshot = self._read()
+        self._found_missing = {each for each in self._found_missing if self._is_missing(each)}
 
     def wants_refresh(self, missing: AbstractSet[MissingColumn]) -> bool:
         """Tell whether any of the columns has not been found missing by a reading yet."""
@@ -78,13 +84,16 @@ class Schemas:
         Raises:
             what `read` raises.
         """
-        with self._gate:
+        with self._gate, self._reading:
             if self._snapshot is seen:
-                self.refresh()
-            if self._snapshot is None:
-                raise AssertionError("a successful reading leaves a snapshot")
+                self._renew()
             self._found_missing |= {each for each in missing if self._is_missing(each)}
-            return self._snapshot
+            return self._known()
+
+    def _known(self) -> StoreSchema:
+        if self._snapshot is None:
+            raise AssertionError("a successful reading leaves a snapshot")
+        return self._snapshot
 
     def _is_missing(self, missing: MissingColumn) -> bool:
         snapshot = self._snapshot

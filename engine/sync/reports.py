@@ -1,6 +1,7 @@
 """What sync tells in the log: store, Flow, run, key and column, never a value or a DSN (spec: Y-03, Y-15)."""
 
 import logging
+import threading
 from collections.abc import Iterable
 
 from dex.engine.flows.keys import split
@@ -15,6 +16,7 @@ class Reports:
 
     def __init__(self) -> None:
         self._told: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
 
     def left_out(self, batch: Batch, remarks: Iterable[Remark]) -> None:
         """Tell what a batch leaves out and why; an unknown field of an AttributeMap only once (spec: Y-11)."""
@@ -24,9 +26,14 @@ class Reports:
                 _log.error("sync leaves a batch out: %s: %s", where, problem)
             elif about is Remarked.FIELD:
                 _log.error("sync leaves a field out: %s key=%r column=%r: %s", where, key, column, problem)
-            elif (told := (split(key)[0], column)) not in self._told:
-                self._told.add(told)
+            elif self._first_time(split(key)[0], column):
                 _log.warning("sync skips a field, told once: %s key=%r column=%r: %s", where, key, column, problem)
+
+    def _first_time(self, attribute_map: str, column: str) -> bool:
+        with self._lock:
+            known = len(self._told)
+            self._told.add((attribute_map, column))
+            return len(self._told) > known
 
     def refresh_failed(self, store: str, problem: str) -> None:
         """Tell that the tables could not be read again, and that the schema stays as it was."""
