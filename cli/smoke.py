@@ -4,7 +4,7 @@ Names start with `dex.smoke.` and are new for every run. A dropped name stays a 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dex.cli.smokeflows import FLOW_CHECKS, clean_flows
@@ -54,22 +54,26 @@ class Result(NamedTuple):
         return self._asdict()
 
 
-def run_checks(engine: "LocalEngine", run: str) -> Iterator[Result]:
-    """Run every check in order; `run` makes the names of this run its own. Objects are dropped at the end.
+Check = Callable[[Target], str]
+"""Gives a few words on what was found, or raises."""
+
+
+def run_checks(engine: "LocalEngine", run: str, more: Sequence[tuple[str, Check]] = ()) -> Iterator[Result]:
+    """Run every check in order, then `more`; `run` makes the names of this run its own, which are dropped at the end.
 
     A check after a failed one is run all the same.
     """
     base = PREFIX + run
     target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection", f"{base}.flow")
     try:
-        for name, check in CHECKS:
+        for name, check in (*CHECKS, *more):
             yield _attempt(name, check, target)
     finally:
         last = _attempt("cleanup", _cleanup, target)
     yield last
 
 
-def _attempt(name: str, check: Callable[[Target], str], target: Target) -> Result:
+def _attempt(name: str, check: Check, target: Target) -> Result:
     start = time.perf_counter()
     try:
         status, detail = "ok", check(target)
@@ -176,7 +180,7 @@ def _cleanup(target: Target) -> str:
     return "dropped what the checks made"
 
 
-CHECKS: tuple[tuple[str, Callable[[Target], str]], ...] = (
+CHECKS: tuple[tuple[str, Check], ...] = (
     ("engine", _engine),
     ("wcl", _wcl),
     ("store.rows", _rows),

@@ -3,15 +3,16 @@
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dex.cli.render.text import printable
 from dex.cli.session import Session
-from dex.wcl.errors import DexError, InputError
+from dex.wcl.errors import DexError, InputError, Unavailable
 
 if TYPE_CHECKING:
+    from dex.engine.sync.checking import StoreSchema
     from dex.engine.sync.config import SyncConfig
     from dex.engine.sync.service import Sync
 
@@ -34,8 +35,29 @@ def sync_config(session: Session) -> "SyncConfig":
     return load_config(path)
 
 
+def check_stores(config: "SyncConfig") -> "dict[str, StoreSchema | DexError]":
+    """Connect to every store and check its tables; give what was found or is wrong of each."""
+    with _need_driver():
+        from dex.engine.sync import service
+    return service.check_stores(config)
+
+
+def refuse_wrong(found: "Mapping[str, StoreSchema | DexError]") -> None:
+    """Fail where a store is not as it should be.
+
+    Raises:
+        Unavailable, FailedPrecondition: with the faults of all stores; Unavailable if one cannot be reached.
+    """
+    wrong = [each for each in found.values() if isinstance(each, DexError)]
+    if not wrong:
+        return
+    faults = [fault for error in wrong for fault in error.facts.get("faults", [error.message])]
+    first = next((error for error in wrong if isinstance(error, Unavailable)), wrong[0])
+    raise type(first)("\n".join(faults), first.remedy, faults=faults)
+
+
 @contextmanager
-def need_driver() -> Iterator[None]:
+def _need_driver() -> Iterator[None]:
     """Say what to install where a library of sync is missing.
 
     Raises:
@@ -60,7 +82,7 @@ def open_sync(session: Session, level: int = logging.WARNING) -> Iterator["Sync"
         Unavailable, FailedPrecondition: a store is.
     """
     config = sync_config(session)
-    with need_driver():
+    with _need_driver():
         from dex.engine.sync.service import Sync
     sync = Sync(session.engine.flows.parts, config)
     try:

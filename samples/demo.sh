@@ -81,10 +81,13 @@ run dex flow publish order-1 Payments 400 500 --flows samples/order_flow.py
 run dex flow wait order-1 --flows samples/order_flow.py
 run dex flow history order-1 -o table
 
-say "10. The shell"
+say "10. A thousand Flows as rows in a PostgreSQL, which is started for it"
+python samples/demo_sync.py
+
+say "11. The shell"
 python samples/demo_shell.py
 
-say "11. The target checks out"
+say "12. The target checks out"
 run dex smoke -o table
 
 say "Done. Go on by yourself:  export DEX_DATA_DIR=$DEX_DATA_DIR; .venv/bin/dex"

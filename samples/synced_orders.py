@@ -4,7 +4,7 @@
     export DEX_ZD_ATTRIBUTE_STORE_DSN_ORDERS=postgresql://dex@localhost/shop
     dex sync check
     dex flow start SyncedOrderFlow order-17 --store orders --attr CustomerName=Ann
-    dex flow invoke order-17 add_item --input '{"itemKey": "shoes/42", "item": {"sku": "S42", "priceCents": 5900}}'
+    dex flow invoke order-17 add_item --input '{"itemKey": "shoes/42", "sku": "S42", "quantity": 1, "priceCents": 5900}'
     dex sync flush
 
 The Flow ID order-17 is the row with order_id 17, and the item is the row with item_key shoes/42. Commits never wait for
@@ -23,16 +23,15 @@ class Item:
     """A line of an order; each field is a column of the instance table."""
 
     sku: str
+    quantity: int
     price_cents: int
-    quantity: int = 1
 
 
 @dataclass
-class AddedItem:
-    """What `add_item` takes."""
+class AddedItem(Item):
+    """What `add_item` takes: an item, and the key of its instance."""
 
     item_key: str
-    item: Item
 
 
 class SyncedOrderFlow(Flow[None]):
@@ -55,8 +54,8 @@ class SyncedOrderFlow(Flow[None]):
     @rpc(lock_attributes=(total_cents,))
     def add_item(self, context: Context, added: AddedItem) -> RPCResult[int]:
         """Add an item and give the new total: one commit, and later one transaction over both tables."""
-        total = self._total(context) + added.item.price_cents * added.item.quantity
-        self.items.set(context, added.item_key, added.item)
+        total = self._total(context) + added.price_cents * added.quantity
+        self.items.set(context, added.item_key, Item(added.sku, added.quantity, added.price_cents))
         self.total_cents.set(context, total)
         return RPCResult(total)
 

@@ -1,6 +1,7 @@
 """`dex smoke` (spec: X-05)."""
 
 import uuid
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from dex.cli.exits import DONE, FAILED
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.session import Ctx
 from dex.cli.smoke import run_checks
+from dex.cli.smokesync import check_sync
 
 EXAMPLES = """
 dex smoke
@@ -24,10 +26,12 @@ def run(
 ) -> int:
     """Check the target end to end.
 
-    Stores, feeds and Flows of its own are made, tried and dropped. The exit code is 1 if a check fails.
+    Stores, feeds and Flows of its own are made, tried and dropped. With a configuration of sync, its stores are
+    checked as well, and nothing is written to them. The exit code is 1 if a check fails.
     """
     path = report_path(report)
-    results = list(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12]))
+    more = [("sync", partial(check_sync, ctx.obj))] if ctx.obj.settings["sync-config"] else []
+    results = list(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12], more))
     if path is not None:
         write_junit(
             path,

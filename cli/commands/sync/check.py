@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dex.cli.session import Ctx, Session
-from dex.cli.syncing import need_driver, sync_config
-from dex.wcl.errors import DexError, FailedPrecondition, Unavailable
+from dex.cli.syncing import check_stores, refuse_wrong, sync_config
+from dex.wcl.errors import DexError
 
 if TYPE_CHECKING:
     from dex.engine.sync.checking import StoreSchema
@@ -26,15 +26,11 @@ def run(ctx: Ctx) -> None:
     """
     session = ctx.obj
     config = sync_config(session)
-    with need_driver():
-        from dex.engine.sync.service import check_stores
     found = check_stores(config)
-    wrong = [each for each in found.values() if isinstance(each, DexError)]
     session.out.result([*_mapped(session, config, found)])
     if not found:
         session.note("no store is configured")
-    if wrong:
-        raise _all_of(wrong)
+    refuse_wrong(found)
 
 
 def _mapped(
@@ -47,12 +43,3 @@ def _mapped(
     for name, each in found.items():
         if not isinstance(each, DexError):
             yield from mapped_columns(config.stores[name], each, attributes)
-
-
-def _all_of(errors: list[DexError]) -> DexError:
-    """Give one error with the faults of all stores: of a store that cannot be reached, if there is one."""
-    faults = [fault for error in errors for fault in error.facts.get("faults", [error.message])]
-    unreachable = next((error for error in errors if isinstance(error, Unavailable)), None)
-    if unreachable is not None:
-        return Unavailable("\n".join(faults), unreachable.remedy, faults=faults)
-    return FailedPrecondition("\n".join(faults), errors[0].remedy, faults=faults)
