@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import clears, imports, memory, puts, reads, start, wcl
-from tests.bench.harness import Bench, Line, Run
+from tests.bench import chunks, clears, imports, memory, profiles, puts, reads, start, steps, wcl
+from tests.bench.harness import Bench, Line, Run, Skipped
 from tests.bench.report import save, show
 
 BENCHES: dict[str, Bench] = {
@@ -17,6 +17,9 @@ BENCHES: dict[str, Bench] = {
     **memory.BENCHES,
     **clears.BENCHES,
     **wcl.BENCHES,
+    **chunks.BENCHES,
+    **profiles.BENCHES,
+    **steps.BENCHES,
 }
 _RESULTS = Path(__file__).parents[2] / "bench-results" / "bench.json"
 
@@ -30,7 +33,10 @@ def main() -> None:
         sys.stderr.write(f"{name} …\n")
         # Beside the results rather than in /tmp, which may be memory: writes have to reach a disk.
         with TemporaryDirectory(dir=options.json.parent) as folder:
-            lines.extend(BENCHES[name](Run(Path(folder), options.quick)))
+            try:
+                lines.extend(BENCHES[name](Run(Path(folder), options.quick)))
+            except Skipped as reason:
+                sys.stderr.write(f"{name} is skipped: {reason}\n")
     show(lines)
     save(lines, options.json, quick=options.quick)
 

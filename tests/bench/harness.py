@@ -63,6 +63,10 @@ class Run(NamedTuple):
         return 1 if self.quick else full
 
 
+class Skipped(Exception):
+    """A benchmark cannot run here, and why; the lines that it has given stand."""
+
+
 Bench = Callable[[Run], Iterator[Line]]
 """A benchmark: a few lines that share their preparation."""
 

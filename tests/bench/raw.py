@@ -22,7 +22,7 @@ CREATE INDEX employees_department ON employees (department);
 CREATE UNIQUE INDEX employees_passport ON employees (passport);
 CREATE TABLE outcomes (mutation_id TEXT PRIMARY KEY NOT NULL, digest BLOB NOT NULL, seq INTEGER NOT NULL);
 """
-_PRAGMAS = """
+PRAGMAS = """
 PRAGMA synchronous=FULL;
 PRAGMA wal_autocheckpoint=10000;
 PRAGMA mmap_size=67108864;
@@ -50,7 +50,7 @@ class RawStore:
         self._connection = sqlite3.connect(path, isolation_level=None)
         if is_new:
             self._connection.executescript(_SCHEMA)
-        self._connection.executescript(_PRAGMAS)
+        self._connection.executescript(PRAGMAS)
 
     def put(self, row: Row, mutation_id: str) -> None:
         """Write a row in a commit of its own. A repeated mutation id or unique value would be an IntegrityError."""
