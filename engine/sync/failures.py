@@ -44,7 +44,8 @@ def judge(error: psycopg.Error, *, connected: bool) -> Failure:
     scope = next((_SCOPES[state[:end]] for end in (5, 3, 2) if state[:end] in _SCOPES), FailureScope.RUN)
     if not connected and scope is FailureScope.RUN:
         scope = FailureScope.STORE
-    return Failure(scope, state not in _NON_RETRYABLE, _reason(error, state), state, undecided)
+    reason = "PostgreSQL did not answer in time" if undecided else _reason(error, state)
+    return Failure(scope, state not in _NON_RETRYABLE, reason, state, undecided)
 
 
 def outdated_schema(error: psycopg.Error) -> bool:

@@ -237,6 +237,7 @@ def test_a_paused_server_times_the_run_out(postgres: Server, database: Database,
     assert failure(result) == (FailureScope.TIMEOUT, True, "57014")
     assert result.failure is not None
     assert result.failure.undecided  # what was sent is still in the server's hands
+    assert result.failure.reason == "PostgreSQL did not answer in time"
     assert store.write(batch(total=3), FENCE).outcome is Outcome.WRITTEN
     assert database.rows("SELECT total FROM orders") == [(3,)]
 
