@@ -9,7 +9,7 @@ import sqlite3
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.keys import split
 from dex.engine.flows.records import AttributesSynced, Write
-from dex.engine.flows.state import history, runs
+from dex.engine.flows.state import attributes, history, runs
 from dex.engine.flows.state.runs import Run
 
 _MARK = (
@@ -30,6 +30,16 @@ def mark(apply: Apply, run: Run, keys: list[str]) -> None:
     """Mark attributes for every store of the run; one that is marked keeps the time of its first mark."""
     rows = [(store, run.id, key, apply.seq, apply.at) for store in run.attribute_stores for key in keys]
     apply.connection.executemany(_MARK, rows)
+
+
+def mark_erased(apply: Apply, run: Run, keys: list[str]) -> None:
+    """Mark erased attributes of a closed run, and after them the values that newer runs of its Flow ID have.
+
+    Rows keep the order of runs: what the older one writes late must not stay (spec: Y-20).
+    """
+    mark(apply, run, keys)
+    for newer in runs.select(apply.connection, "flow_id = ? AND id > ?", (run.flow_id, run.id)):
+        mark(apply, newer, list(attributes.versions(apply.connection, newer.id, keys)))
 
 
 def mark_travel(apply: Apply, old: Run, new: Run, synced: list[str]) -> None:

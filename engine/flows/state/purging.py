@@ -51,7 +51,7 @@ def erase(apply: Apply, record: AttributesErased) -> Outcome:
         apply.connection.execute("DELETE FROM attributes WHERE run = ? AND key = ?", (run.id, key))
     event = history.last_number(apply.connection, run.id) + 1
     changes = [Change(key, None, found[key]) for key in record.keys]
-    outbox.mark(apply, run, record.synced)
+    outbox.mark_erased(apply, run, record.synced)
     history.add(apply, run.id, event, "erased", {}, changes)
     return Outcome(Accepted(seq=apply.seq, run_id=run.run_id))
 
