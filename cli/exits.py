@@ -88,7 +88,8 @@ def warn(problem: DexError, style: Style) -> None:
     if style.json:
         _write(_json({"warning": error_to_json(problem)}))
     else:
-        _write(f"warning: {printable(str(problem))}\n")
+        facts = error_to_json(problem)
+        _write(f"warning: {printable(_place(facts) + str(problem))}\n")
 
 
 def error_to_json(error: DexError) -> dict[str, Any]:

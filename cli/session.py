@@ -12,6 +12,7 @@ from dex.cli.exits import Style, warn
 from dex.cli.output import Output
 from dex.cli.render.text import printable
 from dex.cli.settings import resolve
+from dex.wcl.errors import DexError
 
 if TYPE_CHECKING:
     from dex.engine.client import Client
@@ -117,6 +118,12 @@ class Session:
         """Tell the person something that is no result, on standard error, unless quiet."""
         if not self.quiet:
             self.tell(text)
+
+    def warn_unchanged(self, note: str, **place: Any) -> None:
+        """Tell that a declaration is not the one that exists and changed nothing, unless quiet (spec: W-05)."""
+        if not self.quiet:
+            remedy = "declare it with the keys it has, or define a store of another name"
+            warn(DexError(note, remedy, kind="unchanged", **place), self.style)
 
     def tell(self, text: str) -> None:
         """Tell the person what belongs to an error, on standard error, also when quiet."""

@@ -103,6 +103,8 @@ def test_define_gives_the_description(dex: Dex) -> None:
     assert dex("store", "define", "a.c", "--key", "x", "--key", "x").code == 1
     assert dex("store", "define", "a.c", "--key", "x=json:y").code == 1
     assert dex("store", "define", "a.c", "--from-feed", "f", "--key", "x=jsn:y").code == 2
+    assert dex("store", "define", "a.c", "--key", "x:uniq").code == 2
+    assert [store["name"] for store in dex.ok("store", "list").json] == ["a.b"]
 
 
 @pytest.mark.spec("X-03", "X-02")

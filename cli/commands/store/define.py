@@ -4,21 +4,16 @@ from typing import Annotated
 
 import typer
 
+from dex.cli.keyoptions import named_key
 from dex.cli.params import StoreName
 from dex.cli.session import Ctx
 from dex.cli.settling import settle
 from dex.wcl.commands import (
     DefineStateStore,
     DescribeStateStore,
-    Extractor,
     FromFeed,
-    Json,
     Manual,
-    Metadata,
-    NamedKey,
-    RecordKey,
 )
-from dex.wcl.errors import InputError
 from dex.wcl.wire import to_json
 
 EXAMPLES = """
@@ -46,31 +41,11 @@ def run(
     """
     session = ctx.obj
     source = Manual() if from_feed is None else FromFeed(from_feed)
-    keys = [_named_key(text) for text in key or []]
+    keys = [named_key(text) for text in key or []]
     defined = session.engine.execute(DefineStateStore(name=store, source=source, named_keys=keys))
     if defined.note:
-        session.note(defined.note)
+        session.warn_unchanged(defined.note)
     code = settle(session, store) if from_feed is not None else 0
     description = session.engine.execute(DescribeStateStore(name=store))
     session.out.result({"status": defined.status, **to_json(description)})
     return code
-
-
-def _named_key(text: str) -> NamedKey:
-    """Read NAME[:unique][=EXTRACTOR]."""
-    declared, equals, extractor = text.partition("=")
-    name = declared.removesuffix(":unique")
-    return NamedKey(name, name != declared, _extractor(extractor, text) if equals else None)
-
-
-def _extractor(text: str, argument: str) -> Extractor:
-    kind, _, detail = text.partition(":")
-    if kind == "metadata" and detail:
-        return Metadata(detail)
-    if kind == "json" and detail:
-        return Json(detail)
-    if text == "record_key":
-        return RecordKey()
-    raise InputError(
-        f"{text!r} in {argument!r} is not an extractor", "write metadata:NAME, json:DOTTED.PATH or record_key"
-    )
