@@ -1,5 +1,6 @@
 """Batches: many scripts, one record for each statement (spec: X-04)."""
 
+import sys
 import time
 from collections.abc import Iterator
 from glob import glob, has_magic
@@ -27,8 +28,28 @@ class Batch:
         self.tolerant = tolerant
         self.dry = dry
         self.cases: list[Case] = []
+        self.unread: list[Case] = []
         self.failed = 0
         self.code = DONE
+
+    def read(self, files: list[str]) -> None:
+        """Read the statements of files, and get consent to what they destroy.
+
+        Raises:
+            InputError: a file cannot be read, or a statement of it unless tolerant.
+            Refused: there is no consent.
+        """
+        where = "files"
+        try:
+            for where in expand(files):
+                self.statements += read_script(where, tolerant=self.tolerant)
+            where = "consent"
+            if not self.dry:
+                confirm(self.session, commands_of(self.statements))
+        except DexError as error:
+            name = f"{error.facts['line']}:{error.facts['column']}" if "column" in error.facts else "read"
+            self.unread.append(Case(where, name, 0.0, str(error)))
+            raise
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Run the statements and give a record for each.
@@ -36,16 +57,14 @@ class Batch:
         Raises:
             DexError: of the statement that failed, unless tolerant; it gives no record.
         """
-        with progress(self.session, "running", len(self.statements)) as advance:
-            for number, statement in enumerate(self.statements, 1):
-                yield self._run(number, statement)
-                advance(1)
+        for number, statement in enumerate(self.statements, 1):
+            yield self._run(number, statement)
 
     def _run(self, number: int, statement: Statement) -> dict[str, Any]:
         record: dict[str, Any] = {"file": statement.file, "line": statement.line, "column": statement.column}
         start = time.perf_counter()
         try:
-            outcome = _check(statement) if self.dry else run_statement(self.session.engine, statement)
+            outcome = _check(statement) if self.dry else run_statement(self.session, statement)
         except DexError as error:
             seconds = time.perf_counter() - start
             self._failed(number, statement, error, seconds)
@@ -66,6 +85,11 @@ class Batch:
             place = f"{statement.file}:{error.facts.get('line')}:{error.facts.get('column')}"
             self.session.note(f"{place}: statement {number} of {len(self.statements)}: {error}")
 
+    def report(self) -> list[Case]:
+        """Give a case for each statement, those that did not run included, or for the file that kept all from it."""
+        left = self.statements[len(self.cases) :]
+        return [*self.unread, *self.cases, *(_case(statement, 0.0)._replace(skipped=True) for statement in left)]
+
     def summary(self) -> str:
         """Say how many statements ran, and how many did not."""
         done, total = len(self.cases) - self.failed, len(self.statements)
@@ -85,15 +109,13 @@ def run_batch(
         DexError: of the first statement that failed, unless tolerant.
     """
     target = report_path(report)
-    statements = [item for file in expand(files) for item in read_script(file, tolerant=tolerant)]
-    if not dry:
-        confirm(session, commands_of(statements))
-    batch = Batch(session, statements, tolerant=tolerant, dry=dry)
+    batch = Batch(session, [], tolerant=tolerant, dry=dry)
     try:
-        _write(session, batch.records())
+        batch.read(files)
+        _write(session, batch)
     finally:
         if target is not None:
-            write_junit(target, "dex batch", batch.cases)
+            write_junit(target, "dex batch", batch.report())
         if batch.cases and not (batch.failed and session.style.json):
             session.note(batch.summary())
     if batch.failed and session.style.json:
@@ -101,15 +123,24 @@ def run_batch(
     return batch.code
 
 
-def _write(session: Session, records: Iterator[dict[str, Any]]) -> None:
+def _write(session: Session, batch: Batch) -> None:
     """Write records as they come; a table shows what each statement gave under where it stands."""
-    if session.form != "table":
-        session.out.items(records, COLUMNS)
+    if session.form == "table":
+        for record in batch.records():
+            _write_table(session, record)
         return
-    for record in records:
-        session.out.line(f"{record['file']}:{record['line']}:{record['column']}  {record['status']}")
-        if record["status"] == "ok" and record["result"]:
-            session.out.result(record["result"])
+    stream = session.out.stream(COLUMNS)
+    # Records that scroll by are progress enough, and a bar must not stand between them.
+    with progress(session, "running", len(batch.statements), shown=not sys.stdout.isatty()) as advance:
+        for record in batch.records():
+            stream.write([record])
+            advance(1)
+
+
+def _write_table(session: Session, record: dict[str, Any]) -> None:
+    session.out.line(f"{record['file']}:{record['line']}:{record['column']}  {record['status']}")
+    if record["status"] == "ok" and record["result"]:
+        session.out.result(record["result"])
 
 
 def _conclude_json(batch: Batch) -> None:

@@ -12,12 +12,13 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Case(NamedTuple):
-    """One test case; `failure` says what went wrong, or is None."""
+    """One test case; `failure` says what went wrong, or is None. One that is `skipped` was not run."""
 
     group: str
     name: str
     seconds: float
     failure: str | None = None
+    skipped: bool = False
 
 
 def report_path(option: str | None) -> Path | None:
@@ -35,7 +36,7 @@ def report_path(option: str | None) -> Path | None:
 
 
 def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> None:
-    """Write a report; its file says how many cases there are and how many failed."""
+    """Write a report, with how many cases there are, how many failed and how many were not run."""
     listed = list(cases)
     root = ET.Element("testsuites")
     element = ET.SubElement(
@@ -45,6 +46,7 @@ def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> None:
         tests=str(len(listed)),
         failures=str(sum(case.failure is not None for case in listed)),
         errors="0",
+        skipped=str(sum(case.skipped for case in listed)),
         time=f"{sum(case.seconds for case in listed):.3f}",
     )
     for case in listed:
@@ -53,6 +55,8 @@ def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> None:
         )
         if case.failure is not None:
             ET.SubElement(entry, "failure", message=_clean(case.failure)).text = _clean(case.failure)
+        if case.skipped:
+            ET.SubElement(entry, "skipped")
     ET.indent(root)
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 

@@ -7,7 +7,6 @@ that a table on a terminal ends in how many rows it has.
 
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dex.wcl.wire import to_json
@@ -56,11 +55,19 @@ class Output:
         `columns` are those of table and CSV; a column `outer.inner` reads an object inside the item.
         """
         stream = self.stream(columns, header=header)
-        iterator = iter(items)
         # One at a time outside of tables and CSV, so that a reader of a pipe that leaves ends the reading at once.
         size = CHUNK if self.form in ("table", "csv") else 1
-        while chunk := list(islice(iterator, size)):
-            stream.write(chunk, more=len(chunk) == size)
+        chunk: list[Any] = []
+        try:
+            for item in items:
+                chunk.append(item)
+                if len(chunk) == size:
+                    stream.write(chunk)
+                    chunk = []
+        finally:
+            # What was read before an error is not lost.
+            if chunk:
+                stream.write(chunk, more=False)
         stream.end()
 
     def stream(self, columns: list[str], *, header: bool = True) -> "Stream":

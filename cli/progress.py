@@ -8,12 +8,13 @@ from dex.cli.session import Session
 
 
 @contextmanager
-def progress(session: Session, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(session: Session, what: str, total: int | None, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
     """Give a function to call with each advance; `total` is None where the end is unknown.
 
-    Without a terminal, or when quiet, nothing is drawn and rich is not imported.
+    Without a terminal, when quiet, or if not `shown`, nothing is drawn and rich is not imported. What is written to the
+    same terminal meanwhile would stand in the bar, so results wait until it is gone.
     """
-    if session.quiet or not sys.stderr.isatty():
+    if not shown or session.quiet or not sys.stderr.isatty():
         yield lambda _amount: None
         return
     from rich.console import Console

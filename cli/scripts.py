@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from dex.cli.session import Session
 from dex.cli.values import read_text
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
@@ -61,8 +62,10 @@ def _place(error: DexError, file: str | None) -> None:
         error.facts["file"] = file
 
 
-def run_statement(engine: Any, statement: Statement) -> dict[str, Any]:
+def run_statement(session: Session, statement: Statement) -> dict[str, Any]:
     """Run one statement and give `command`, `status` and `result`.
+
+    A declaration that is not the one that exists changes nothing and succeeds; that is told as a warning (spec: W-05).
 
     Raises:
         DexError: of the statement, with the facts `file`, `line` and `column`.
@@ -70,13 +73,21 @@ def run_statement(engine: Any, statement: Statement) -> dict[str, Any]:
     if isinstance(statement.command, DexError):
         raise statement.command
     try:
-        result = engine.execute(statement.command)
+        result = session.engine.execute(statement.command)
     except DexError as error:
         _place(error, statement.file)
         error.facts.update(line=statement.line, column=statement.column)
         raise
+    note = getattr(result, "note", None)
+    if note is not None:
+        session.warn_unchanged(note, **_where(statement))
     tag = statement.command.__struct_config__.tag
     return {"command": tag, "status": getattr(result, "status", "ok"), "result": result}
+
+
+def _where(statement: Statement) -> dict[str, Any]:
+    place = {"line": statement.line, "column": statement.column}
+    return place if statement.file is None else {"file": statement.file, **place}
 
 
 def commands_of(statements: list[Statement]) -> list[Command[Any]]:

@@ -1,5 +1,6 @@
 """`dex batch` (spec: X-04)."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -31,4 +32,6 @@ def run(
 
     Nothing runs unless every statement can be read; the first statement that fails stops the rest.
     """
+    if not files and sys.stdin.isatty():
+        ctx.obj.note("reading statements from standard input; Ctrl-D ends them, and `dex batch FILE` reads a file")
     return run_batch(ctx.obj, files or ["-"], tolerant=continue_on_error, dry=dry_run, report=report)

@@ -1,6 +1,7 @@
 """`dex wcl`: WCL statements, checked as a whole before the first one runs (spec: W-09)."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -8,6 +9,7 @@ from dex.cli.confirm import confirm
 from dex.cli.scripts import Statement, commands_of, read_script, read_statements, run_statement
 from dex.cli.session import Ctx, Session
 from dex.wcl.errors import DexError, InputError
+from dex.wcl.wire import to_json
 
 EXAMPLES = """
 dex wcl "DEFINE STATESTORE accounts.employees KEYS department, passport UNIQUE"
@@ -15,6 +17,8 @@ dex wcl "SHOW STATESTORES; DESCRIBE STATESTORE accounts.employees" -o json
 dex wcl -f schema.wcl
 echo "SHOW STATESTORES" | dex wcl -
 """
+
+COLUMNS = ["command", "status", "result"]
 
 
 def run(
@@ -30,13 +34,14 @@ def run(
     session = ctx.obj
     statements = _statements(text, file)
     confirm(session, commands_of(statements))
+    write = _writer(session)
     for number, statement in enumerate(statements, 1):
         try:
-            outcome = run_statement(session.engine, statement)
+            outcome = run_statement(session, statement)
         except DexError as error:
             error.facts.update(statement=number, statements=len(statements))
             raise
-        _print(session, outcome)
+        write(outcome)
 
 
 def _statements(text: str | None, file: str | None) -> list[Statement]:
@@ -49,11 +54,15 @@ def _statements(text: str | None, file: str | None) -> list[Statement]:
     return read_statements(text or "")
 
 
-def _print(session: Session, outcome: dict[str, object]) -> None:
-    """Print what a statement gave; a table shows the result alone."""
+def _writer(session: Session) -> Callable[[dict[str, Any]], None]:
+    """Give what prints the outcome of a statement; a table shows the result alone, and CSV has one header for all."""
     if session.form == "table":
-        session.out.result(outcome["result"])
-    else:
-        from dex.wcl.wire import to_json
+        return lambda outcome: session.out.result(outcome["result"])
+    if session.form == "csv":
+        stream = session.out.stream(COLUMNS)
+        return lambda outcome: stream.write([_as_json(outcome)])
+    return lambda outcome: session.out.result(_as_json(outcome))
 
-        session.out.result({**outcome, "result": to_json(outcome["result"])})
+
+def _as_json(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {**outcome, "result": to_json(outcome["result"])}

@@ -1,5 +1,8 @@
 """`dex batch`, and `dex` on a pipe."""
 
+import csv
+import io
+import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -98,10 +101,70 @@ def test_a_dry_run_checks_and_changes_nothing(dex: Dex) -> None:
 
 @pytest.mark.spec("X-04")
 def test_a_report_for_ci_is_written_also_when_the_batch_fails(dex: Dex) -> None:
-    """JUnit XML has a case for each statement that ran and the failure of the one that stopped it."""
+    """JUnit XML has a case for each statement: the one that stopped it failed, and those after it are skipped."""
     dex("batch", "-", "--report", "junit:out.xml", input="SHOW FEEDS; DESCRIBE FEED x; SHOW FEEDS;")
     suite = ET.parse(dex.home / "out.xml").getroot()[0]
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert [[child.tag for child in case] for case in suite] == [[], ["failure"], ["skipped"]]
+
+
+@pytest.mark.spec("X-04")
+@pytest.mark.parametrize(
+    ("text", "name", "told"),
+    [
+        ("SHOW FEEDS;\nSHOW FEED;", "s.wcl 2:6", "expected"),
+        ("SHOW FEEDS; DROP FEED x;", "consent read", "--yes"),
+        (None, "files read", "no file s.wcl"),
+    ],
+    ids=["syntax", "consent", "missing"],
+)
+def test_a_report_tells_also_why_nothing_ran(dex: Dex, text: str | None, name: str, told: str) -> None:
+    """The commonest failure of CI, a script that cannot be read, is a failed case."""
+    script(dex, "a.wcl", "SHOW FEEDS;")
+    if text is not None:
+        script(dex, "s.wcl", text)
+    assert dex("batch", "a.wcl", "s.wcl", "--report", "junit:out.xml").code in (1, 2)
+    suite = ET.parse(dex.home / "out.xml").getroot()[0]
+    assert suite.get("failures") == "1"
+    assert f"{suite[0].get('classname')} {suite[0].get('name')}" == name
+    assert told in str(suite[0][0].text)
+    assert all([child.tag for child in case] == ["skipped"] for case in list(suite)[1:])
+
+
+@pytest.mark.spec("X-04", "X-02", "X-03")
+@pytest.mark.parametrize("command", ["wcl", "batch"])
+def test_csv_of_statements_is_one_table_and_not_lost(dex: Dex, command: str) -> None:
+    """What ran before a failure is there, under one header that does not depend on the statements."""
+    done = dex(
+        command, "-", "-o", "csv", input="SHOW FEEDS; DEFINE FEED f; DESCRIBE FEED f; DESCRIBE FEED x; SHOW FEEDS;"
+    )
+    assert done.code == 1
+    header, *rows = csv.reader(io.StringIO(done.text, newline=""))
+    assert {"command", "status", "result"} <= set(header)
+    assert [row[header.index("command")] for row in rows] == ["show_feeds", "define_feed", "describe_feed"]
+    assert all(len(row) == len(header) for row in rows)
+    assert json.loads(rows[2][header.index("result")])["name"] == "f"
+
+
+@pytest.mark.spec("W-05", "X-04")
+@pytest.mark.parametrize("command", ["wcl", "batch"])
+def test_a_declaration_that_does_not_match_is_a_warning(employees: Dex, command: str) -> None:
+    """Exit 0, and stderr says that nothing changed, where, and what the store has; in JSON where that was asked for."""
+    text = "SHOW FEEDS;\nDEFINE STATESTORE accounts.employees KEYS department;"
+    (employees.home / "s.wcl").write_text(text)
+    file = ("-f", "s.wcl") if command == "wcl" else ("s.wcl",)
+    done = employees(command, *file, "-o", "table")
+    assert done.code == 0
+    assert "warning: s.wcl:2:1: the store exists with other keys (department, passport UNIQUE)" in done.err
+    warning = json.loads(employees(command, *file, "-o", "json").err.splitlines()[0])["warning"]
+    assert (warning["kind"], warning["line"]) == ("unchanged", 2)
+    assert employees.ok("store", "define", "accounts.employees", "--key", "a").err.startswith(
+        "warning: the store exists"
+    )
+    assert (
+        "warning"
+        not in employees.ok("wcl", "DEFINE STATESTORE accounts.employees KEYS department, passport UNIQUE").err
+    )
 
 
 @pytest.mark.spec("X-04", "P-01")

@@ -1,6 +1,7 @@
 """`dex` with a real terminal: questions before destruction, tables, progress."""
 
 import pexpect
+import pyte
 import pytest
 
 from tests.acceptance.conftest import DEX, Dex
@@ -48,3 +49,69 @@ def test_ctrl_d_at_the_question_is_no(employees: Dex) -> None:
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 1
+
+
+@pytest.mark.spec("X-04")
+@pytest.mark.parametrize("piped", [False, True], ids=["terminal", "pipe"])
+def test_no_bar_stands_between_records(dex: Dex, piped: bool) -> None:
+    """On a terminal each record begins its line; with results elsewhere the bar is gone at the end."""
+    (dex.home / "s.wcl").write_text("DEFINE FEED f;\n" * 200)
+    command = f"{DEX} batch s.wcl" + (" -o ndjson >out" if piped else "")
+    child = pexpect.spawn(
+        "/bin/sh",
+        ["-c", command],
+        env=dex.environ,
+        cwd=str(dex.home),
+        encoding="utf-8",
+        dimensions=(24, 80),
+        timeout=20,
+    )
+    child.expect(pexpect.EOF)
+    screen = pyte.HistoryScreen(80, 24, history=1000)
+    pyte.Stream(screen).feed(str(child.before))
+    scrolled = ["".join(line[column].data for column in range(80)).rstrip() for line in screen.history.top]
+    lines = [line for line in [*scrolled, *(line.rstrip() for line in screen.display)] if line]
+    records = [] if piped else [f"s.wcl:{n}:1  {'created' if n == 1 else 'unchanged'}" for n in range(1, 201)]
+    assert lines == [*records, "200 statements: 200 ok, 0 failed"]
+
+
+@pytest.mark.spec("X-02")
+def test_tables_on_a_terminal_say_how_many_rows_there_are(employees: Dex) -> None:
+    """None, one or many; quiet leaves it out."""
+    child = spawn(employees, "store", "get-by", "accounts.employees", "department", "eng")
+    child.expect_exact("(0 rows)")
+    child.expect(pexpect.EOF)
+    for args, count in (
+        (("store", "iterate", "accounts.employees"), "(0 rows)"),
+        (("context", "list"), "(0 rows)"),
+        (("store", "list"), "(1 row)"),
+    ):
+        child = spawn(employees, *args)
+        child.expect_exact(count)
+        child.expect(pexpect.EOF)
+    quiet = spawn(employees, "store", "list", "-q")
+    quiet.expect(pexpect.EOF)
+    assert "row)" not in str(quiet.before)
+
+
+@pytest.mark.spec("X-04")
+def test_a_batch_that_reads_the_terminal_says_so(dex: Dex) -> None:
+    """Nobody waits without knowing for what."""
+    child = spawn(dex, "batch")
+    child.expect_exact("reading statements from standard input; Ctrl-D ends them")
+    child.sendline("SHOW FEEDS;")
+    child.sendeof()
+    child.expect_exact("1 statement: 1 ok, 0 failed")
+    child.expect(pexpect.EOF)
+
+
+@pytest.mark.spec("X-02")
+def test_a_long_cell_goes_on_in_its_column(employees: Dex) -> None:
+    """On a terminal the columns stay, and nothing of a value is lost."""
+    employees.ok("store", "put", "accounts.employees", "u1", "x" * 150, "--named", "department=eng")
+    child = spawn(employees, "store", "iterate", "accounts.employees", "--color", "never")
+    child.expect(pexpect.EOF)
+    lines = str(child.before).splitlines()
+    assert max(map(len, lines)) <= 80
+    start = lines[0].index("payload")
+    assert "".join(line[start:].split("  ")[0] for line in lines if "x" in line[start:]) == "x" * 150

@@ -11,11 +11,16 @@ from dex.wcl.errors import InputError
 
 @pytest.mark.spec("X-04", "X-05")
 def test_a_report_counts_cases_and_failures(tmp_path: Path) -> None:
-    """CI reads how many there are, which failed and why; characters that XML lacks are replaced."""
+    """CI reads how many there are, which failed and why, which were not run; characters that XML lacks are replaced."""
     file = tmp_path / "out.xml"
-    write_junit(file, "suite", [Case("g", "good", 0.5), Case("g", "bad", 0.25, "no \x00 <store>")])
+    write_junit(
+        file,
+        "suite",
+        [Case("g", "good", 0.5), Case("g", "bad", 0.25, "no \x00 <store>"), Case("g", "c", 0, skipped=True)],
+    )
     suite = ET.parse(file).getroot()[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("time")) == ("2", "1", "0.750")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("time")) == ("3", "1", "0.750")
+    assert (suite.get("skipped"), [child.tag for child in suite[2]]) == ("1", ["skipped"])
     failure = suite[1][0]
     assert failure.get("message") == failure.text == "no \ufffd <store>"
 
