@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import chunks, clears, imports, memory, profiles, puts, reads, start, steps, wcl
+from tests.bench import chunks, clears, drain, imports, lag, marking, memory, profiles, puts, reads, start, steps, wcl
 from tests.bench.harness import Bench, Line, Run, Skipped
 from tests.bench.report import save, show
 
@@ -20,6 +20,9 @@ BENCHES: dict[str, Bench] = {
     **chunks.BENCHES,
     **profiles.BENCHES,
     **steps.BENCHES,
+    **marking.BENCHES,
+    **drain.BENCHES,
+    **lag.BENCHES,
 }
 _RESULTS = Path(__file__).parents[2] / "bench-results" / "bench.json"
 

@@ -43,7 +43,7 @@ def _work(folder: str, work: str, count: int) -> None:
             deque(client.state_store(STORE).iterate(), maxlen=0)
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
     """Give this process's peak resident memory.
 
     Where there is /proc it is read from there, because the peak that getrusage gives may be that of the parent
@@ -60,4 +60,4 @@ BENCHES = {"memory": memory}
 
 if __name__ == "__main__":
     _work(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    sys.stdout.write(f"{_peak_mib()}\n")
+    sys.stdout.write(f"{peak_mib()}\n")
