@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dex.cli.deadline import deadline
+from dex.cli.deadline import Expired, deadline
 from dex.cli.globals import GLOBAL_OPTIONS, VERSION, given
 from dex.cli.session import Host
 
@@ -119,7 +119,8 @@ COMMANDS: Table = {
         {
             "list": "List contexts.",
             "use": "Make a context the default.",
-            "add": "Add a context or replace one.",
+            "show": "Show one context.",
+            "add": "Add a context, or change settings of one.",
             "remove": "Remove a context.",
         },
     ),
@@ -143,6 +144,9 @@ class DexCommand(TyperCommand):
         try:
             with deadline(session.settings["timeout"]):
                 return super().invoke(ctx)
+        except Expired as error:
+            error.wrote = session.wrote
+            raise
         finally:
             session.close()
 

@@ -10,11 +10,14 @@ from types import FrameType
 class Expired(BaseException):
     """The command ran out of time.
 
-    Like KeyboardInterrupt it is no Exception, so that nothing that handles the errors of a step takes it.
+    Like KeyboardInterrupt it is no Exception, so that nothing that handles the errors of a step takes it. `during`
+    says what was under way, where that is known, and `wrote` whether the command had begun to write anything.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
+        self.during = ""
+        self.wrote = False
         super().__init__(seconds)
 
 

@@ -106,14 +106,7 @@ def _facts(error: BaseException) -> dict[str, Any]:
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "cancelled", "message": "cancelled", "remedy": ""}
     if isinstance(error, Expired):
-        from dex.wcl.durations import format_duration
-
-        message = f"timed out after {format_duration(error.seconds)}, and a write may or may not have been applied"
-        return {
-            "kind": "timeout",
-            "message": message,
-            "remedy": "look before you repeat it, or raise --timeout",
-        }
+        return _expired_facts(error)
     if _is_usage_error(error):
         from dex.cli.usage import usage_facts
 
@@ -131,6 +124,17 @@ def _facts(error: BaseException) -> dict[str, Any]:
         "message": message,
         "remedy": "repeat the command with -vv to see where, and report it",
     }
+
+
+def _expired_facts(error: Expired) -> dict[str, Any]:
+    from dex.wcl.durations import format_duration
+
+    message = f"timed out after {format_duration(error.seconds)}{error.during and f' in {error.during}'}"
+    remedy = "raise --timeout, or try again"
+    if error.wrote:
+        message += ", and a write may or may not have been applied"
+        remedy = "look before you repeat it, or raise --timeout"
+    return {"kind": "timeout", "message": message, "remedy": remedy}
 
 
 def _is_usage_error(error: BaseException) -> bool:

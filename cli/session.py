@@ -36,6 +36,13 @@ class Session:
         self.settings = resolve(flags, os.environ)
         self._lent = engine
         self._opened: LocalEngine | None = None
+        self._writes_before = 0 if engine is None else engine.writes
+
+    @property
+    def wrote(self) -> bool:
+        """Tell whether this command has begun to write anything, whatever became of it."""
+        engine = self._lent or self._opened
+        return engine is not None and engine.writes > self._writes_before
 
     @property
     def engine(self) -> "LocalEngine":
@@ -43,11 +50,12 @@ class Session:
         if self._lent is not None:
             return self._lent
         if self._opened is None:
-            from dex.engine.local import LocalEngine
+            from dex.engine.local import DEFAULT_TIMEOUT, LocalEngine
             from dex.engine.sync.storenames import StoreNames
 
             self._opened = LocalEngine(
                 self.settings["data-dir"],
+                timeout=self.settings["timeout"] or DEFAULT_TIMEOUT,
                 retention=self._retention(),
                 registry=self._registry,
                 attribute_stores=StoreNames(self.settings["sync-config"]),

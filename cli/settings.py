@@ -202,10 +202,18 @@ def check_setting(name: str, text: str) -> None:
     Raises:
         InputError: there is no such setting, or `text` is no value of it.
     """
-    setting = next((one for one in SETTINGS if one.name == name), None)
-    if setting is None:
+    check_name(name)
+    next(setting for setting in SETTINGS if setting.name == name).parse(text)
+
+
+def check_name(name: str) -> None:
+    """Refuse a setting that there is none of.
+
+    Raises:
+        InputError: with the nearest one.
+    """
+    if name not in KNOWN:
         raise InputError(f"unknown setting {name!r}", did_you_mean(name, KNOWN) or f"known: {', '.join(sorted(KNOWN))}")
-    setting.parse(text)
 
 
 def _parsed(setting: Setting, text: str, origin: str) -> Resolved:

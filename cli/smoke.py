@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dex.cli.deadline import Expired
 from dex.cli.smokeflows import FLOW_CHECKS, clean_flows
 from dex.cli.smoketarget import Mismatch, Target, expect
 from dex.wcl.commands import (
@@ -61,16 +62,22 @@ Check = Callable[[Target], str]
 def run_checks(engine: "LocalEngine", run: str, more: Sequence[tuple[str, Check]] = ()) -> Iterator[Result]:
     """Run every check in order, then `more`; `run` makes the names of this run its own, which are dropped at the end.
 
-    A check after a failed one is run all the same.
+    A check after a failed one is run all the same. When the time is up there is none left for cleaning up.
+
+    Raises:
+        Expired: naming the check that was under way.
     """
     base = PREFIX + run
     target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection", f"{base}.flow")
     try:
         for name, check in (*CHECKS, *more):
             yield _attempt(name, check, target)
-    finally:
-        last = _attempt("cleanup", _cleanup, target)
-    yield last
+    except Expired:
+        raise
+    except BaseException:
+        _attempt("cleanup", _cleanup, target)
+        raise
+    yield _attempt("cleanup", _cleanup, target)
 
 
 def _attempt(name: str, check: Check, target: Target) -> Result:
@@ -79,6 +86,9 @@ def _attempt(name: str, check: Check, target: Target) -> Result:
         status, detail = "ok", check(target)
     except (DexError, Mismatch) as error:
         status, detail = "failed", str(error)
+    except Expired as error:
+        error.during = f"check {name}"
+        raise
     return Result(name, status, round(time.perf_counter() - start, 6), detail)
 
 

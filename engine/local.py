@@ -116,6 +116,11 @@ class LocalEngine:
         stores = self._attribute_stores
         return Flows(self._readers, self._writer, registry, self._clock, self.path.parent, stores)
 
+    @property
+    def writes(self) -> int:
+        """How many times something was sent to be written so far, whatever became of it."""
+        return self._writer.writes
+
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share a commit."""
         results: list[Any | DexError] = []

@@ -50,7 +50,8 @@ class Writer:
     """Journals and applies mutations on one connection.
 
     `on_change` is called after a commit that met other definitions than the one before, or that passed a
-    multiple of 256 positions: the moments at which housekeeping may have found work.
+    multiple of 256 positions: the moments at which housekeeping may have found work. `writes` counts the calls of
+    `write`, so that a caller who is interrupted can tell whether anything may have changed.
     """
 
     def __init__(self, path: Path, clock: Clock, timeout: float, on_change: Callable[[], None]) -> None:
@@ -67,6 +68,7 @@ class Writer:
         self._leader: _Job | None = None
         self._rider: _Job | None = None
         self._closed = False
+        self.writes = 0
 
     def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
         """Commit mutations, as the journal knows them, together; give each one's result or the error that refused it.
@@ -74,6 +76,7 @@ class Writer:
         Raises:
             Unavailable: the file is busy or full, or the writer is closed; nothing was changed.
         """
+        self.writes += 1
         return self._submit(_Job(mutations, self._timeout))
 
     def run(self, work: Pass, patience: float | None = None) -> bool:

@@ -1,15 +1,17 @@
 """`dex smoke` (spec: X-05)."""
 
+import time
 import uuid
 from functools import partial
 from typing import Annotated
 
 import typer
 
+from dex.cli.deadline import Expired
 from dex.cli.exits import DONE, FAILED
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.session import Ctx
-from dex.cli.smoke import run_checks
+from dex.cli.smoke import Result, run_checks
 from dex.cli.smokesync import check_sync
 
 EXAMPLES = """
@@ -31,12 +33,20 @@ def run(
     """
     path = report_path(report)
     more = [("sync", partial(check_sync, ctx.obj))] if ctx.obj.settings["sync-config"] else []
-    results = list(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12], more))
-    if path is not None:
-        write_junit(
-            path,
-            "dex smoke",
-            [Case("smoke", r.check, r.seconds, None if r.status == "ok" else r.detail) for r in results],
-        )
-    ctx.obj.out.result([result.as_dict() for result in results])
+    results: list[Result] = []
+    start = time.perf_counter()
+    try:
+        results.extend(run_checks(ctx.obj.engine, uuid.uuid4().hex[:12], more))
+    except Expired as error:
+        spent = time.perf_counter() - start - sum(result.seconds for result in results)
+        results.append(Result(error.during.removeprefix("check "), "failed", round(spent, 6), "timed out"))
+        raise
+    finally:
+        if path is not None:
+            write_junit(path, "dex smoke", map(_case, results))
+        ctx.obj.out.result([result.as_dict() for result in results])
     return DONE if all(result.status == "ok" for result in results) else FAILED
+
+
+def _case(result: Result) -> Case:
+    return Case("smoke", result.check, result.seconds, None if result.status == "ok" else result.detail)

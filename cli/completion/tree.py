@@ -91,7 +91,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "context": {
         "list": "List contexts.",
         "use": "Make a context the default.",
-        "add": "Add a context or replace one.",
+        "show": "Show one context.",
+        "add": "Add a context, or change settings of one.",
         "remove": "Remove a context.",
     },
 }
@@ -298,6 +299,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
     "config show": ([], {}),
     "context list": ([], {}),
     "context use": (["CONTEXT"], {}),
+    "context show": (["CONTEXT"], {}),
     "context add": (["NAME", "SETTING=VALUE..."], {}),
     "context remove": (["CONTEXT"], {}),
     "completion": (

@@ -5,6 +5,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,21 @@ def test_config_show_tells_value_and_origin(dex: Dex) -> None:
     assert [c["name"] for c in dex.ok("context", "list").json] == ["far"]
     assert dex("context", "use", "fra").err.endswith("did you mean far?\n")
     assert dex("context", "add", "x", "timeout=soon").code == 2
+
+
+@pytest.mark.spec("X-01")
+def test_a_context_keeps_what_it_is_not_told_to_change(dex: Dex) -> None:
+    """`add` changes the settings that it names and no others; an empty value takes one away; `show` shows one."""
+    created = dex.ok("context", "add", "staging", "data-dir=/srv/dex", "timeout=10s").json
+    changed = dex.ok("context", "add", "staging", "timeout=30s", "output=yaml").json
+    assert (created["status"], changed["status"]) == ("created", "changed")
+    settings = {"data-dir": "/srv/dex", "timeout": "30s", "output": "yaml"}
+    shown = dex.ok("context", "show", "staging").json
+    assert shown == {"name": "staging", "current": False, "settings": settings}
+    dex.ok("context", "add", "staging", "output=")
+    assert dex.ok("context", "show", "staging").json["settings"] == {"data-dir": "/srv/dex", "timeout": "30s"}
+    assert dex("context", "add", "staging", "timeot=").err.endswith("did you mean timeout?\n")
+    assert dex("context", "show", "stagin").err.endswith("did you mean staging?\n")
 
 
 @pytest.mark.spec("X-01")
@@ -114,7 +130,27 @@ def test_a_command_that_takes_too_long_ends_with_4(dex: Dex) -> None:
     done = dex("feed", "tail", "f", "--timeout", "200ms")
     assert (done.code, done.out, done.err.count("\n")) == (4, b"", 1)
     assert "timed out after 200ms" in done.err
+    assert "applied" not in done.err  # nothing was written, so nobody needs to look
     assert dex("feed", "tail", "f", "--timeout", "200ms", "-o", "json").error["kind"] == "timeout"
+
+
+@pytest.mark.spec("X-03", "X-05")
+def test_out_of_time_says_what_may_have_happened(dex: Dex) -> None:
+    """While others hold the file, a write that ends may have been applied; smoke tells what it was in, and the rest."""
+    dex.ok("store", "define", "s")
+    holder = sqlite3.connect(dex.home / "data" / "dex" / "dex.db", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    put = dex("store", "put", "s", "k", "v", "--timeout", "200ms")
+    assert (put.code, "may or may not have been applied" in put.err) == (4, True)
+    start = time.monotonic()
+    smoke = dex("smoke", "--timeout", "300ms", "--report", "junit:smoke.xml")
+    taken = time.monotonic() - start
+    holder.close()
+    assert smoke.code == 4
+    assert taken < 5
+    assert "timed out after 300ms in check wcl" in smoke.err
+    assert [(check["check"], check["status"]) for check in smoke.json] == [("engine", "ok"), ("wcl", "failed")]
+    assert (dex.home / "smoke.xml").read_text().count("<failure") == 1
 
 
 @pytest.mark.spec("X-03")

@@ -6,11 +6,12 @@ import typer
 
 from dex.cli.contexts import change
 from dex.cli.session import Ctx
-from dex.cli.settings import KNOWN, check_setting
+from dex.cli.settings import KNOWN, check_name, check_setting
 from dex.wcl.errors import InputError
 
 EXAMPLES = """
 dex context add staging data-dir=/srv/dex timeout=30s
+dex context add staging timeout=
 """
 
 
@@ -19,17 +20,22 @@ def run(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the context.")],
     settings: Annotated[list[str], typer.Argument(metavar="SETTING=VALUE...", help="What it sets.")],
 ) -> None:
-    """Add a context or replace one.
+    """Add a context, or change settings of one.
 
-    Rewrites the configuration file; comments in it are not kept.
+    A context that exists keeps its other settings; SETTING= takes one away. Rewrites the configuration file; comments
+    in it are not kept.
     """
-    values: dict[str, str] = {}
+    known: dict[str, dict[str, str]] = ctx.obj.settings.config.get("contexts", {})
+    values = dict(known.get(name, {}))
     for argument in settings:
         setting, equals, value = argument.partition("=")
         if not equals:
             raise InputError(f"{argument!r} is not SETTING=VALUE", f"settings: {', '.join(sorted(KNOWN))}")
-        check_setting(setting, value)
-        values[setting] = value
-    contexts = {**ctx.obj.settings.config.get("contexts", {}), name: values}
-    change(ctx.obj, contexts=contexts)
-    ctx.obj.out.result({"name": name, "settings": values})
+        if value:
+            check_setting(setting, value)
+            values[setting] = value
+        else:
+            check_name(setting)
+            values.pop(setting, None)
+    change(ctx.obj, contexts={**known, name: values})
+    ctx.obj.out.result({"name": name, "status": "changed" if name in known else "created", "settings": values})
