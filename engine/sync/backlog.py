@@ -38,7 +38,10 @@ WITH RECURSIVE marked (key) AS (
 )
 SELECT key FROM marked WHERE instr(key, '/') = 0 LIMIT ?3
 """
-_INSTANCES = "SELECT key FROM sync_marks WHERE store = ? AND run = ? AND instr(key, '/') > 0 ORDER BY key LIMIT ?"
+# The bound has SQLite read in order from the table itself, and not sort what an index on the run finds.
+_INSTANCES = (
+    "SELECT key FROM sync_marks WHERE store = ? AND run = ? AND key > '' AND instr(key, '/') > 0 ORDER BY key LIMIT ?"
+)
 _PENDING = (
     "SELECT m.key, m.seq, m.marked_at, v.data FROM sync_marks m"
     " LEFT JOIN attributes a ON a.run = m.run AND a.key = m.key LEFT JOIN flow_values v ON v.id = a.value_id"

@@ -1,0 +1,137 @@
+"""Closes that wait for what is pending, and writes that go on after a close (with the worker in its own thread)."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.clock import SystemClock
+from dex.engine.sync.batch import FailureScope
+from dex.wcl.errors import FlowNotActiveOrNotFoundError, LongPollTimeoutError
+from tests.engine.conftest import OpenEngine
+from tests.engine.sync.worker.flow import Order, synced_to
+from tests.engine.sync.worker.running import PATIENCE, until, worker_of, working
+from tests.engine.sync.worker.scripted import Call, Scripted, failed, written
+
+FLOW, ENDING = Order(), Order(ends=True)
+SOON = timedelta(seconds=PATIENCE)
+
+
+class Gate(Scripted):
+    """A destination that holds each write until the test opens it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = threading.Semaphore(0)
+        self.may_go = threading.Semaphore(0)
+        self.then = written
+        self.answer = self._hold
+
+    def _hold(self, call: Call):
+        self.inside.release()
+        assert self.may_go.acquire(timeout=PATIENCE)
+        return self.then(call)
+
+
+@pytest.fixture
+def clock() -> SystemClock:
+    return SystemClock()
+
+
+@pytest.fixture
+def client(open_engine: OpenEngine) -> Client:
+    client = Client(open_engine())
+    for flow in (FLOW, ENDING):
+        client.register(flow)
+    return client
+
+
+def is_closing(client: Client, flow_id: str) -> bool:
+    return client.describe_flow(flow_id).closing
+
+
+@pytest.mark.spec("FL-14", "FL-15", "Y-05")
+def test_a_natural_close_waits_for_every_pending_write_and_for_those_made_meanwhile(client: Client) -> None:
+    """The commits do not wait; WaitForFlow returns once the table has everything."""
+    gate = Gate()
+    client.start_flow(ENDING, "a", options=synced_to("orders"))
+    with working(worker_of(client.engine.flows.parts, {"orders": gate}).run):
+        assert gate.inside.acquire(timeout=PATIENCE)
+        until(lambda: is_closing(client, "a"))
+        client.set_attributes("a", {"Note": "extends"})
+        gate.may_go.release()
+        assert gate.inside.acquire(timeout=PATIENCE)
+        with pytest.raises(LongPollTimeoutError):
+            client.wait_for_flow("a", timedelta(0))
+        assert client.describe_flow("a").status == "running"
+        gate.may_go.release()
+        result = client.wait_for_flow("a", SOON)
+    assert (result.status, result.output) == ("completed", "done")
+    assert gate.rows == {"a": {"Total": 99, "Note": "extends"}}
+
+
+@pytest.mark.spec("FL-14", "Y-19")
+def test_a_drop_ends_the_wait_too(client: Client) -> None:
+    gate = Gate()
+    gate.then = failed(FailureScope.RUN, retryable=False)
+    client.start_flow(ENDING, "a", options=synced_to("orders"))
+    with working(worker_of(client.engine.flows.parts, {"orders": gate}).run):
+        until(lambda: is_closing(client, "a"))
+        gate.may_go.release()
+        assert client.wait_for_flow("a", SOON).status == "completed"
+    assert gate.rows == {}
+
+
+@pytest.mark.spec("FL-14", "Y-22")
+def test_a_close_does_not_wait_for_a_store_that_is_gone(client: Client) -> None:
+    client.start_flow(ENDING, "a", options=synced_to("orders"))
+    until(lambda: is_closing(client, "a"))
+    with working(worker_of(client.engine.flows.parts, {}).run):
+        assert client.wait_for_flow("a", SOON).status == "completed"
+
+
+@pytest.mark.spec("FL-14")
+def test_a_close_waits_for_all_its_stores(client: Client, open_engine: OpenEngine) -> None:
+    client = Client(open_engine(attribute_stores=["orders", "others"]))
+    client.register(ENDING)
+    gates = {"orders": Gate(), "others": Gate()}
+    client.start_flow(ENDING, "a", options=synced_to("orders", "others"))
+    with working(worker_of(client.engine.flows.parts, gates).run):
+        until(lambda: is_closing(client, "a"))
+        for gate in gates.values():
+            with pytest.raises(LongPollTimeoutError):
+                client.wait_for_flow("a", timedelta(0))
+            gate.may_go.release()
+            until(lambda gate=gate: gate.rows)
+        assert client.wait_for_flow("a", SOON).status == "completed"
+
+
+@pytest.mark.spec("FL-16")
+def test_a_stop_does_not_wait_and_pending_writes_go_on_after_it(client: Client) -> None:
+    """Also while a close waits; an erase after it syncs null, and nothing else is accepted."""
+    gate = Gate()
+    client.start_flow(ENDING, "a", options=synced_to("orders"))
+    client.set_attributes("a", {"Secret": "s"})
+    with working(worker_of(client.engine.flows.parts, {"orders": gate}).run):
+        assert gate.inside.acquire(timeout=PATIENCE)
+        until(lambda: is_closing(client, "a"))
+        client.stop_flow("a")
+        assert client.wait_for_flow("a", timedelta(0)).status == "canceled"
+        gate.may_go.release(10)
+        until(lambda: gate.rows == {"a": {"Total": 99, "Secret": "s"}})
+        with pytest.raises(FlowNotActiveOrNotFoundError):
+            client.set_attributes("a", {"Note": "late"})
+        client.set_attributes("a", {"Secret": None})
+        until(lambda: gate.rows == {"a": {"Total": 99, "Secret": None}})
+    assert client.describe_flow("a").status == "canceled"
+
+
+@pytest.mark.spec("FL-14")
+def test_whoever_flushes_last_ends_the_closes_that_waited(client: Client) -> None:
+    """Another process that only flushes leaves none behind."""
+    client.start_flow(ENDING, "a", options=synced_to("orders"))
+    until(lambda: is_closing(client, "a"))
+    client.engine.flows.worker.stop()
+    worker_of(client.engine.flows.parts, {"orders": Scripted()}).run(threading.Event(), until_empty=True)
+    assert client.describe_flow("a").status == "completed"
