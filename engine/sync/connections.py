@@ -11,6 +11,7 @@ import psycopg
 from psycopg import errors
 
 from dex.engine.sync.dsn import Dsn
+from dex.engine.sync.failures import ends_session
 from dex.wcl.errors import Unavailable
 
 R = TypeVar("R")
@@ -72,8 +73,8 @@ class Connections:
         connection = connection or self._connect()
         try:
             yield connection
-        except psycopg.Error:
-            connection.lost = connection.closed
+        except psycopg.Error as error:
+            connection.lost = connection.closed or ends_session(error)
             if connection.lost:
                 # The others are as old and were lost by the same restart, more likely than not.
                 self._drop_idle()

@@ -36,6 +36,7 @@ def judge(error: psycopg.Error, *, connected: bool) -> Failure:
 
     The reason names the condition and the database's objects, since PostgreSQL's own message may repeat values.
     """
+    error = _root(error)
     state = error.sqlstate
     # Without an answer of the server's the driver has no diagnosis, even where it knows a SQLSTATE for what it met.
     undecided = not connected and error.diag.sqlstate is None
@@ -50,7 +51,19 @@ def judge(error: psycopg.Error, *, connected: bool) -> Failure:
 
 def outdated_schema(error: psycopg.Error) -> bool:
     """Tell whether reading the tables again may cure an error (spec: Y-27)."""
-    return error.sqlstate in _OUTDATED_SCHEMA
+    return _root(error).sqlstate in _OUTDATED_SCHEMA
+
+
+def ends_session(error: psycopg.Error) -> bool:
+    """Tell whether the server said that it ends the session, even where the connection does not know it yet."""
+    return _root(error).diag.severity_nonlocalized in ("FATAL", "PANIC")
+
+
+def _root(error: psycopg.Error) -> psycopg.Error:
+    """Give the server's answer where leaving a pipeline has hidden it behind an error of the driver's own."""
+    while error.sqlstate is None and isinstance(error.__context__, psycopg.Error):
+        error = error.__context__
+    return error
 
 
 def _without_sqlstate(error: psycopg.Error, *, connected: bool) -> Failure:
