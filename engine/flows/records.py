@@ -59,7 +59,8 @@ class StepEnd(msgspec.Struct, array_like=True, frozen=True):
 
 class Close(msgspec.Struct, array_like=True, frozen=True):
     """A natural close. A `graceful` one takes effect once no other step is left; `if_empty` only while no Channel has a
-    message, else the `fallback` steps are started or the close `otherwise` is judged."""
+    message, else the `fallback` steps are started or the close `otherwise` is judged. One that is `held` waits for calls
+    that are under way, which only their process knows."""
 
     status: Ending
     output: bytes | None = None
@@ -68,6 +69,7 @@ class Close(msgspec.Struct, array_like=True, frozen=True):
     if_empty: bool = False
     fallback: list[NewStep] = msgspec.field(default_factory=list)
     otherwise: "Close | None" = None
+    held: bool = False
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="command", tag=snake_case):

@@ -140,9 +140,9 @@ class SyncWorker:
             drop(self._parts, store, marks, reason, self._metrics)
 
     def _end_closes(self) -> None:
-        """End closes that waited for the last write (spec: FL-14)."""
+        """End closes that waited for the last write, and wait for no call of whatever process (spec: FL-14)."""
         with self._parts.readers.snapshot() as snapshot:
             runs = outbox.closable(snapshot.connection)
         for run in runs:
-            if not self._parts.locks.under_way(run.run_id):
+            if run.closing is not None and not run.closing.held:
                 self._parts.commit(CloseEnded(run_id=run.run_id))

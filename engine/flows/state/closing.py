@@ -1,5 +1,7 @@
 """Closing runs: a natural close stops the steps at once and may wait; a stop never waits (spec: FL-14, FL-16)."""
 
+import msgspec
+
 from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import Close, CloseEnded, RunStopped
 from dex.engine.flows.state import history, outbox, runs, steps
@@ -17,18 +19,22 @@ def close_naturally(apply: Apply, run: Run, event: int, close: Close, *, held: b
     """
     steps.end_all(apply.connection, run.id, event)
     if held or outbox.is_pending(apply.connection, run.id):
-        runs.set_closing(apply.connection, run, close)
+        runs.set_closing(apply.connection, run, msgspec.structs.replace(close, held=held))
         return "closing"
     runs.close(apply.connection, run, close.status, apply.at, output=close.output, error=close.error)
     return "closed"
 
 
 def end_close(apply: Apply, record: CloseEnded) -> Outcome:
-    """Close a run whose close need wait no longer; one that was closed meanwhile stays as it is."""
+    """Close a run whose close need not wait for calls any more, nor for stores; one that is closed stays as it is."""
     run = runs.by_run_id(apply.connection, record.run_id)
-    if run is None or not run.running or run.closing is None or outbox.is_pending(apply.connection, run.id):
+    if run is None or not run.running or run.closing is None:
         return Outcome(None, wrote=False)
     close = run.closing
+    if outbox.is_pending(apply.connection, run.id):
+        if close.held:
+            runs.set_closing(apply.connection, run, msgspec.structs.replace(close, held=False))
+        return Outcome(None, wrote=close.held)
     runs.close(apply.connection, run, close.status, apply.at, output=close.output, error=close.error)
     event = history.last_number(apply.connection, run.id) + 1
     history.add(apply, run.id, event, "closed", {"status": close.status}, [])

@@ -7,9 +7,12 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.clock import SystemClock
+from dex.engine.flows.records import Close, CloseEnded, RunCommitted
 from dex.engine.sync.batch import FailureScope
 from dex.wcl.errors import FlowNotActiveOrNotFoundError, LongPollTimeoutError
 from tests.engine.conftest import OpenEngine
+from tests.engine.flows.runtime.closing import closing
+from tests.engine.flows.runtime.desk import Desk
 from tests.engine.sync.worker.flow import Order, synced_to
 from tests.engine.sync.worker.running import PATIENCE, until, worker_of, working
 from tests.engine.sync.worker.scripted import Call, Scripted, failed, written
@@ -134,4 +137,41 @@ def test_whoever_flushes_last_ends_the_closes_that_waited(client: Client) -> Non
     until(lambda: is_closing(client, "a"))
     client.engine.flows.worker.stop()
     worker_of(client.engine.flows.parts, {"orders": Scripted()}).run(threading.Event(), until_empty=True)
+    assert client.describe_flow("a").status == "completed"
+
+
+@pytest.mark.spec("FL-14")
+def test_a_worker_of_another_process_ends_no_close_that_waits_for_a_call(
+    client: Client, open_engine: OpenEngine
+) -> None:
+    """Only the process of the call knows that it is under way."""
+    desk = Desk()
+    client.start_flow(desk, "d", options=synced_to("orders"))
+    client.start_flow(FLOW, "other", options=synced_to("orders"))
+    client.set_attributes("other", {"Total": 1})
+    elsewhere = Client(open_engine())
+    gate = Gate()
+    with working(worker_of(elsewhere.engine.flows.parts, {"orders": gate}).run):
+        with closing(client, desk, "d"):
+            client.set_attributes("other", {"Total": 2})
+            gate.may_go.release(1000)
+            until(lambda: gate.rows == {"other": {"Total": 2}})
+            parts = elsewhere.engine.flows.parts
+            worker_of(parts, {})._end_closes()
+            assert client.describe_flow("d").status == "running"
+        assert client.wait_for_flow("d", SOON).status == "completed"
+
+
+@pytest.mark.spec("FL-14")
+def test_a_close_that_a_call_held_open_is_ended_once_the_last_write_is_made(client: Client) -> None:
+    """The call ended first; no worker of Flows runs any more."""
+    client.engine.flows.worker.stop()
+    client.start_flow(FLOW, "a", options=synced_to("orders"))
+    client.set_attributes("a", {"Total": 1})
+    parts, run_id = client.engine.flows.parts, client.describe_flow("a").run_id
+    parts.commit(RunCommitted(run_id=run_id, kind="timeout", close=Close("completed"), held=True))
+    sync = worker_of(parts, {"orders": Scripted()})
+    parts.commit(CloseEnded(run_id=run_id))
+    assert client.describe_flow("a").closing
+    sync.run(threading.Event(), until_empty=True)
     assert client.describe_flow("a").status == "completed"
