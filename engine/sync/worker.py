@@ -35,6 +35,7 @@ class SyncWorker:
         self._metrics = metrics
         self._lease = Lease(parts.writer, parts.clock, int(config.lease_duration * 1000), config.cluster_id)
         self._was_owner: bool | None = None
+        self._was_owner: bool | None = None
         self._writers = [
             StoreWriter(name, parts, config, destination, self._lease, metrics)
             for name, destination in destinations.items()
@@ -57,7 +58,7 @@ class SyncWorker:
             threading.Thread(target=writer.run, args=(ended,), name="dex-sync-store") for writer in self._writers
         ]
         try:
-            self._lease.keep()
+            self._keep_lease()
             for thread in threads:
                 thread.start()
             self._watch(stop, until_empty=until_empty)
@@ -98,9 +99,20 @@ class SyncWorker:
             empty = backlog.is_empty(snapshot.connection)
         return empty and all(writer.is_idle() for writer in self._writers)
 
+    def _keep_lease(self) -> bool:
+        """Take or renew the lease, and tell people when this process begins to write or to stand by (spec: Y-25)."""
+        held = self._lease.keep()
+        if self._was_owner is not (held is not None):
+            self._was_owner = held is not None
+            if held is None:
+                _log.info("another process writes to the stores; this one stands by")
+            else:
+                _log.info("this process writes to the stores, epoch %d of cluster %s", held.epoch, held.cluster_id)
+        return held is not None
+
     def _scan(self) -> None:
         """Keep the lease, and see to what belongs to no store's writer."""
-        if self._lease.keep() is not None:
+        if self._keep_lease():
             self._drop_removed()
             self._end_closes()
 
