@@ -77,7 +77,7 @@ class Histories(RuleBasedStateMachine):
         call()
         return True
 
-    @rule(flow_id=flow_ids, input=st.sampled_from(["again", "stop", "end"]), policy=st.sampled_from(IdReusePolicy))
+    @rule(flow_id=flow_ids, input=st.sampled_from(["again", "end", "end"]), policy=st.sampled_from(IdReusePolicy))
     def start(self, flow_id, input, policy) -> None:
         old = self.latest(flow_id)
         running = old is not None and old.running
@@ -184,9 +184,18 @@ class Histories(RuleBasedStateMachine):
     def move_the_clock(self, ms) -> None:
         self.clock.advance(ms)
 
-    @rule(flow_id=flow_ids, kind=st.sampled_from(StopType))
-    def stop(self, flow_id, kind) -> None:
+    @rule(ahead=st.integers(0, 2), messages=st.sampled_from([1, 2, 3]))
+    def bring_a_step_on(self, ahead, messages) -> None:
+        """Have more happen between the ends of runs, and stop in between."""
+        self.work(ahead)
+        self.publish("a", [messages] * messages)
+        self.work(ahead)
+
+    @rule(flow_id=flow_ids, kind=st.sampled_from(StopType), seldom=st.integers(0, 3))
+    def stop(self, flow_id, kind, seldom) -> None:
         run = self.latest(flow_id)
+        if seldom and run is not None and run.running:
+            return
         if self.expect(run, lambda: self.client.stop_flow(flow_id, StopFlowOptions(kind))):
             run.close(STATUS[kind])
             run.commit()
@@ -211,9 +220,9 @@ class Histories(RuleBasedStateMachine):
             run.commit()
         self.add(new)
 
-    @rule(pick=picks)
-    def purge(self, pick) -> None:
-        if not self.runs:
+    @rule(pick=picks, seldom=st.integers(0, 3))
+    def purge(self, pick, seldom) -> None:
+        if not self.runs or seldom:
             return
         run = self.runs[pick % len(self.runs)]
         command = PurgeFlow(flow_id=run.flow_id, run_id=run.run_id)
