@@ -167,9 +167,9 @@ def test_the_statement_timeout_is_the_time_of_a_transaction(database: Database, 
 
 @pytest.mark.spec("Y-18")
 def test_a_deadlock_fails_the_run_alone(database: Database, open_store: OpenStore) -> None:
-    """The other session goes on."""
+    """The session that looks for a deadlock first, a second after it began to wait, loses; the other goes on."""
     database.execute(ORDERS + "; CREATE TABLE items (id text, item text, n bigint, PRIMARY KEY (id, item))")
-    database.execute(f"ALTER DATABASE {database.name} SET deadlock_timeout = '50ms'")
+    database.execute(f"ALTER DATABASE {database.name} SET deadlock_timeout = '1s'")
     store = open_store(maps={"Items": ("items", "item")})
     entries = {"Items/a": {"n": 1}, "Items/b": {"n": 1}}
     store.write(batch("f1", entries), FENCE)
