@@ -35,7 +35,6 @@ class SyncWorker:
         self._metrics = metrics
         self._lease = Lease(parts.writer, parts.clock, int(config.lease_duration * 1000), config.cluster_id)
         self._was_owner: bool | None = None
-        self._was_owner: bool | None = None
         self._writers = [
             StoreWriter(name, parts, config, destination, self._lease, metrics)
             for name, destination in destinations.items()
