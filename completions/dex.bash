@@ -15,6 +15,8 @@ _dex() {
         [[ $COMP_WORDBREAKS == *=* && $whole == *=* && ${whole%"${whole##*=}"} == "$cut"* ]] &&
             cut=${whole%"${whole##*=}"}
     fi
+    # A name that goes on, such as a named key before its value, gets no blank after it.
+    [[ ${#found[@]} -eq 1 && ${found[0]} == *[=/:] ]] && compopt -o nospace 2>/dev/null
     for name in "${found[@]}"; do
         [[ $word == [\"\']* ]] || printf -v name %q "$name"
         COMPREPLY+=("${name#"$cut"}")

@@ -13,6 +13,10 @@ _QUERIES = {
 }
 
 
+_NAMED_KEYS = (
+    "SELECT json_extract(key.value, '$.name') FROM stores, json_each(stores.keys) AS key"
+    " WHERE stores.name = ? AND NOT dropped ORDER BY key.id"
+)
 _FLOW_IDS = "SELECT DISTINCT flow_id FROM runs WHERE flow_id >= ?1 AND flow_id < ?2 ORDER BY flow_id LIMIT 500"
 _RUN_IDS = "SELECT run_id FROM runs WHERE flow_id = ? ORDER BY id DESC LIMIT 50"
 _FLOW_TYPE = "SELECT type FROM runs WHERE flow_id = ? ORDER BY id DESC LIMIT 1"
@@ -22,6 +26,11 @@ _LAST_CHARACTER = "\U0010ffff"
 def list_names(data_dir: str, kind: str) -> list[str]:
     """Give the names of all live objects of a kind, `store` or `feed`; none where the file cannot be read."""
     return _names(data_dir, _QUERIES[kind])
+
+
+def named_keys(data_dir: str, store: str) -> list[str]:
+    """Give the named keys of a live store, in the order of their declaration; none where there is no such store."""
+    return _names(data_dir, _NAMED_KEYS, store)
 
 
 def flow_ids(data_dir: str, prefix: str) -> list[str]:

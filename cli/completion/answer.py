@@ -24,6 +24,7 @@ _CHOICES = {
     "POLICY": ("default", "allow-if-previous-failed", "allow-if-not-running", "allow-terminate-if-running", "disallow"),
     "PLACE": ("beginning", "event:", "time:", "step:", "step-execution:"),
 }
+_KEY_KINDS = ("NAMED_KEY", "NAMED_KEY=V", "NAMED_KEY=FIELD")
 _FLOW_KINDS = ("FLOW_ID", "RUN_ID", "TYPE", "RPC", "STEP", "ATTRIBUTE", "ATTRIBUTE=V", "CHANNEL")
 
 Candidates = list[tuple[str, str]]
@@ -125,6 +126,10 @@ class _Line:
             from dex.cli.completion.live import live_names
 
             yield from ((name, "") for name in live_names(kind, self.given))
+        elif kind in _KEY_KINDS:
+            from dex.cli.completion.live import key_names
+
+            yield from ((name, "") for name in key_names(kind, self.given, self.arguments[0] if self.arguments else ""))
         elif kind in _FLOW_KINDS:
             from dex.cli.completion.live import flow_names
 

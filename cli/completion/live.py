@@ -36,6 +36,17 @@ def live_names(kind: str, given: dict[str, str]) -> list[str]:
         return []
 
 
+def key_names(kind: str, given: dict[str, str], store: str) -> list[str]:
+    """Give the named keys of the store that the line names, each with `=` where a value or field is to follow."""
+    from dex.engine.names import named_keys
+
+    try:
+        keys = named_keys(resolve(_flags(given), os.environ)["data-dir"], store)
+    except (DexError, OSError):
+        return []
+    return [f"{key}=" for key in keys] if "=" in kind else keys
+
+
 def flow_names(kind: str, given: dict[str, str], flow_id: str, word: str) -> list[str]:
     """Give names of a kind that has to do with Flows; they may begin like `word`.
 

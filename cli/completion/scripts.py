@@ -20,6 +20,8 @@ _dex() {
         [[ $COMP_WORDBREAKS == *=* && $whole == *=* && ${whole%"${whole##*=}"} == "$cut"* ]] &&
             cut=${whole%"${whole##*=}"}
     fi
+    # A name that goes on, such as a named key before its value, gets no blank after it.
+    [[ ${#found[@]} -eq 1 && ${found[0]} == *[=/:] ]] && compopt -o nospace 2>/dev/null
     for name in "${found[@]}"; do
         [[ $word == [\"\']* ]] || printf -v name %q "$name"
         COMPREPLY+=("${name#"$cut"}")
@@ -31,22 +33,30 @@ complete -o default -F _dex dex
 _ZSH = r"""#compdef dex
 # zsh completion for dex; made by `dex completion zsh`
 _dex() {
-    local -a lines names shown
-    local line
+    local -a lines names shown begun begun_shown
+    local line name text
     lines=("${(@f)$("${(Q)words[1]}" __complete zsh "${(@Q)words[1,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
     if [[ "$lines[1]" == ":file" ]]; then
         _files
         return
     fi
     for line in $lines; do
-        names+=("${line%%$'\t'*}")
-        if [[ "$line" == *$'\t'* ]]; then
-            shown+=("${line%%$'\t'*}  -- ${line#*$'\t'}")
+        name="${line%%$'\t'*}"
+        text="$name"
+        [[ "$line" == *$'\t'* ]] && text="$name  -- ${line#*$'\t'}"
+        # A name that goes on, such as a named key before its value, gets no blank after it.
+        if [[ "$name" == *[=/:] ]]; then
+            begun+=("$name")
+            begun_shown+=("$text")
         else
-            shown+=("$line")
+            names+=("$name")
+            shown+=("$text")
         fi
     done
-    (( $#names )) && compadd -l -d shown -a names
+    local found=1
+    (( $#names )) && compadd -l -d shown -a names && found=0
+    (( $#begun )) && compadd -S '' -l -d begun_shown -a begun && found=0
+    return found
 }
 if [[ "$funcstack[1]" == "_dex" ]]; then
     _dex "$@"

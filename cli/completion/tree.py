@@ -121,7 +121,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
     "store put": (
         ["STORE", "KEY", "PAYLOAD"],
         {
-            "--named": ("K=V", "Named value: k=text, k:=JSON or k=@FILE; repeatable."),
+            "--named": ("NAMED_KEY=V", "Named value: k=text, k:=JSON or k=@FILE; repeatable."),
             "--mutation-id": ("ID", "Identity of this write, for safe repeats."),
         },
     ),

@@ -64,7 +64,7 @@ def offers(text: str, cursor: int, known: Known, options: list[str]) -> list[Off
     if kind == "json":
         return list(_json(before, known))
     if kind == "cli" and before.split(maxsplit=1)[0] != before.lstrip():
-        return list(_cli(before, known, options))
+        return list(_cli(before, options))
     if kind == "meta":
         return list(_meta_words(before))
     wcl = [Offer(found.text, found.start, found.kind) for found in complete(text, cursor, known)]
@@ -80,7 +80,7 @@ def _first_word(before: str) -> Iterator[Offer]:
         yield from (Offer(name, start, text) for name, text in described.items() if name.startswith(word))
 
 
-def _cli(before: str, known: Known, options: list[str]) -> Iterator[Offer]:
+def _cli(before: str, options: list[str]) -> Iterator[Offer]:
     """Offer what the completion of bash and the others offers, quoted for the line."""
     words = split_line(before)
     if words[0] == "dex":
@@ -91,15 +91,6 @@ def _cli(before: str, known: Known, options: list[str]) -> Iterator[Offer]:
             yield from _paths(words[-1], start)
         else:
             yield Offer(shlex.quote(name), start, text)
-    yield from (Offer(shlex.quote(key), start) for key in _named_keys(words, known) if key.startswith(words[-1]))
-
-
-def _named_keys(words: list[str], known: Known) -> Iterator[str]:
-    """Give the named keys where the last word is one, or assigns to one."""
-    if words[-2] == "--named":
-        yield from (f"{key}=" for key in sorted(known.keys()))
-    elif words[:2] == ["store", "get-by"] and len(words) == 4:
-        yield from sorted(known.keys())
 
 
 def _word_start(before: str) -> int:

@@ -20,6 +20,9 @@ LINES = [
     ("dex -o json store describe eu:or\t", '"name": "eu:orders"'),
     ("dex -o json store describe 'eu:us\t", '"name": "eu:users"'),
     ("dex --output=js\tstore desc\teu:o\t", '"name": "eu:orders"'),
+    ("dex -o json store get-by eu:orders ba\tx", '"rows": []'),
+    ("dex -o json store put eu:orders k --named ba\t7", '"replaced": false'),
+    ("dex -o json store get-by eu:orders badge 7", '"badge": "7"'),
     ("dex -o ndjson batch my\\ s\t", '"file":"my script.wcl"'),
     ("dex -o ndjson batch my\t", '"file":"my script.wcl"'),
 ]
@@ -32,7 +35,9 @@ def test_completed_lines_run(dex: Dex, shell: str) -> None:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed here")
-    dex.ok("wcl", 'DEFINE STATESTORE "eu:orders"; DEFINE STATESTORE "eu:users"; DEFINE FEED other')
+    dex.ok(
+        "wcl", 'DEFINE STATESTORE "eu:orders" KEYS badge; DEFINE STATESTORE "eu:users" KEYS other; DEFINE FEED other'
+    )
     (dex.home / "my script.wcl").write_text("SHOW FEEDS;\n")
     args, setup = START[shell]
     environ = {**dex.environ, "FORCE_COLOR": "1", "fish_greeting": ""}

@@ -13,7 +13,7 @@ from dex.cli.completion.scripts import FILES, script
 from dex.cli.completion.words import split_line
 from dex.cli.globals import VERSION
 from dex.engine.local import LocalEngine
-from dex.wcl.commands import DefineFeed, DefineStateStore, DropStateStore
+from dex.wcl.commands import DefineFeed, DefineStateStore, DropStateStore, NamedKey
 
 COMPLETIONS = Path(__file__).parents[2] / "completions"
 
@@ -38,7 +38,8 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     data = tmp_path / "data"
     engine = LocalEngine(data)
     for name in ("eu:orders", "eu:users", "gone"):
-        engine.execute(DefineStateStore(name=name))
+        keys = [NamedKey("zone"), NamedKey("badge", True)] if name == "eu:orders" else [NamedKey("other")]
+        engine.execute(DefineStateStore(name=name, named_keys=keys))
     engine.execute(DropStateStore(name="gone"))
     engine.execute(DefineFeed(name="events"))
     engine.close()
@@ -63,6 +64,16 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("store get --ra", ["--raw"]),
         ("store get -- --ra", []),
         ("store define new --from-feed ", ["events"]),
+        ("store get-by eu:orders ", ["zone", "badge"]),
+        ("store get-by eu:orders b", ["badge"]),
+        ("store get-by eu:orders badge ", []),
+        ("store put eu:orders k --named ", ["zone=", "badge="]),
+        ("store put eu:orders k --named=z", ["--named=zone="]),
+        ("store import eu:orders f.csv --named b", ["badge="]),
+        ("store put eu:users k --named ", ["other="]),
+        ("store put gone k --named ", []),
+        ("store put --named ", []),
+        ("feed append events k --metadata ", []),
         ("feed tail ", ["events"]),
         ("context use ", ["here", "there"]),
         ("--context t", ["there"]),

@@ -22,7 +22,7 @@ def run(
     payload: Payload = None,
     named: Annotated[
         list[str] | None,
-        typer.Option("--named", metavar="K=V", help="Named value: k=text, k:=JSON or k=@FILE; repeatable."),
+        typer.Option("--named", metavar="NAMED_KEY=V", help="Named value: k=text, k:=JSON or k=@FILE; repeatable."),
     ] = None,
     mutation_id: MutationId = None,
 ) -> None:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 
 from dex.cli.shell.completer import offers
+from dex.engine.local import LocalEngine
+from dex.wcl.commands import DefineStateStore, NamedKey
 from tests.wcl.strategies import any_text
 
 
@@ -46,8 +48,6 @@ def offered(text: str) -> list[str]:
         ("store i", ["store iterate", "store import"]),
         ("dex store i", ["dex store iterate", "dex store import"]),
         ("store put a.b k --na", ["store put a.b k --named"]),
-        ("store put a.b k --named dep", ["store put a.b k --named department="]),
-        ("store get-by a.b p", ["store get-by a.b passport"]),
         ("store list -o nd", ["store list -o ndjson"]),
         ("ex", ["exit"]),
         ("help sto", ["help store"]),
@@ -79,6 +79,24 @@ def test_a_command_line_may_name_another_target(tmp_path: Path) -> None:
     """Names of stores come from the target that the shell was opened on, and asking does not create it."""
     assert offers("store get acc", 13, Known(), [f"--data-dir={tmp_path / 'none'}"]) == []
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.spec("P-01", "X-06")
+def test_named_keys_are_those_of_the_store_on_the_line(tmp_path: Path) -> None:
+    """Neither keys of other stores nor those of the shell's own target, if the line names another."""
+    engine = LocalEngine(tmp_path)
+    engine.execute(DefineStateStore(name="a.b", named_keys=[NamedKey("department"), NamedKey("my key", True)]))
+    engine.execute(DefineStateStore(name="a.c", named_keys=[NamedKey("other")]))
+    engine.close()
+    options = [f"--data-dir={tmp_path}"]
+    for text, found in (
+        ("store put a.b k --named dep", ["department="]),
+        ("store put a.b k --named ", ["department=", "'my key='"]),
+        ("store get-by a.c ", ["other"]),
+        ("store import a.b f.csv --named d", ["department="]),
+        ("store put none k --named ", []),
+    ):
+        assert [offer.text for offer in offers(text, len(text), Known(), options)] == found
 
 
 @pytest.mark.spec("P-01")
