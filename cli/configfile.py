@@ -106,21 +106,20 @@ def _scalar(node: "Node", path: str, key: str) -> str:
 
 
 def save(path: str, config: Mapping[str, Any]) -> None:
-    """Write the file anew, readable by its owner only; a reader sees the old or the new one, never a part.
+    """Write the file anew, a new one readable by its owner only; a reader sees the old or the new one, never a part.
 
     Raises:
         InputError: it cannot be written.
     """
-    import tempfile
-
     import yaml
 
-    folder = Path(path).absolute().parent
+    from dex.cli.files import whole_file
+
+    text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=folder, encoding="utf-8", delete=False) as file:
-            yaml.safe_dump(dict(config), file, sort_keys=False, allow_unicode=True)
-        Path(file.name).replace(path)
+        Path(path).absolute().parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path, 0o600) as file:
+            file.write(text.encode())
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror}",

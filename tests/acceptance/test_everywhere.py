@@ -60,6 +60,19 @@ def test_a_context_keeps_what_it_is_not_told_to_change(dex: Dex) -> None:
 
 
 @pytest.mark.spec("X-01")
+def test_a_configuration_file_that_is_a_link_stays_one(dex: Dex) -> None:
+    """What the link means is replaced, as people keep their settings elsewhere; its permissions stay."""
+    target, link = dex.home / "dotfiles.yaml", dex.home / "config.yaml"
+    target.write_text("output: json\n")
+    target.chmod(0o644)
+    link.symlink_to(target)
+    dex.ok("--config", "config.yaml", "context", "add", "a", "timeout=1s")
+    assert link.is_symlink()
+    assert "contexts:" in target.read_text()
+    assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.spec("X-01")
 @pytest.mark.parametrize("home", [None, "", "/nonexistent"])
 def test_commands_work_without_a_home(dex: Dex, home: str | None) -> None:
     """HOME missing, empty or not there: commands work and write nothing there (case 23)."""

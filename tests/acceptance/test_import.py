@@ -1,5 +1,6 @@
 """`dex store import` and `export`: nothing is lost in silence, and what is wrong is told once and with its place."""
 
+import os
 import signal
 
 import pytest
@@ -160,3 +161,41 @@ def test_an_interrupted_import_says_how_far_it_came(employees: Dex) -> None:
     assert process.returncode == 130
     assert err.endswith(b" lines read so far were applied for certain\ncancelled\n")
     assert err.startswith(b"2000 of the ")
+
+
+@pytest.mark.spec("X-02")
+def test_an_export_replaces_the_file_that_a_link_means_and_keeps_its_permissions(employees: Dex) -> None:
+    """A link stays one, whatever its target's permissions; another file that looks like a part is left alone."""
+    employees.ok("store", "put", STORE, "a", "x")
+    target, link, other = (employees.home / name for name in ("target", "link", ".link.partial"))
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    other.write_text("mine")
+    employees.ok("store", "export", STORE, "link")
+    assert link.is_symlink()
+    assert (b'"a"' in target.read_bytes(), target.stat().st_mode & 0o777) == (True, 0o640)
+    assert (other.read_text(), list(employees.home.glob(".dex-*"))) == ("mine", [])
+    employees.ok("store", "export", STORE, "new")
+    other.unlink()
+    other.touch()
+    assert (employees.home / "new").stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.spec("X-02")
+def test_an_export_to_a_pipe_is_written_into_it(employees: Dex) -> None:
+    """A named pipe stays one and its reader gets the rows; a name of standard output is standard output."""
+    employees.ok("store", "put", STORE, "a", "x")
+    pipe = employees.home / "pipe"
+    os.mkfifo(pipe)
+    process = employees.start("store", "export", STORE, "pipe")
+    rows = pipe.read_bytes()
+    process.communicate(timeout=30)
+    assert (process.returncode, pipe.is_fifo()) == (0, True)
+    assert rows == employees.ok("store", "export", STORE).out
+    link = employees.home / "link"
+    link.symlink_to("/proc/self/fd/1")
+    assert employees.ok("store", "export", STORE, "link").out == rows
+    with (employees.home / "redirected").open("wb") as out:
+        employees.start("store", "export", STORE, "link", stdout=out).communicate(timeout=30)
+    assert (employees.home / "redirected").read_bytes() == rows
