@@ -61,17 +61,28 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         hint = did_you_mean(str(tag), command_tags()) or "known: " + ", ".join(sorted(command_tags()))
         raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
     try:
-        return msgspec.convert(raw, _any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
+        return msgspec.convert(raw, any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None
         # msgspec leaves out the path of what is wrong as a whole.
         detail = str(error).replace("`$", f"`{path}", 1) if "`$" in str(error) else f"{error} - at `{path}`"
-        raise InputError(f"not a command: {detail}", "see `dex command --help` for the shape") from error
+        raise InputError(f"not a command: {detail}", _shape(tag)) from error
+
+
+def _shape(tag: Any) -> str:
+    """Say where the fields of a command are told."""
+    command = next((one for one in get_args(any_command()) if one.__struct_config__.tag == tag), None)
+    if command is None:
+        return "`dex command --schema` shows every command"
+    fields = [field.encode_name + ("" if field.required else "?") for field in msgspec.structs.fields(command)]
+    told = f"{tag} has the fields {', '.join(fields)}" if fields else f"{tag} has no fields"
+    return f"{told}; see `dex command --schema {tag}`"
 
 
 @cache
-def _any_command() -> Any:
+def any_command() -> Any:
+    """Give the union of all typed commands, those on Flows included."""
     from dex.wcl.commands.flows import AnyFlowCommand
 
     return AnyCommand | AnyFlowCommand
@@ -80,7 +91,7 @@ def _any_command() -> Any:
 @cache
 def command_tags() -> frozenset[str]:
     """Give the names of all typed commands, as JSON has them."""
-    return frozenset(command.__struct_config__.tag for command in get_args(_any_command()))
+    return frozenset(command.__struct_config__.tag for command in get_args(any_command()))
 
 
 def _decode_hook(kind: Any, data: Any) -> Any:

@@ -108,7 +108,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
             "--report": ("junit:FILE", "Also write a report for CI."),
         },
     ),
-    "command": (["JSON"], {}),
+    "command": (["JSON"], {"--schema": (None, "Print the JSON Schema of all typed commands, or of the one named.")}),
     "store list": ([], {}),
     "store define": (
         ["STORE"],

@@ -1,9 +1,12 @@
 """`dex wcl` and `dex command`."""
 
 import json
+import re
 
 import pytest
 
+from dex.cli.commands.command import EXAMPLES
+from dex.wcl.wire import decode_commands
 from tests.acceptance.conftest import Dex
 
 
@@ -111,6 +114,7 @@ def test_a_typed_command_gives_its_result_and_a_list_gives_a_list(employees: Dex
     [
         ("{", "not JSON"),
         ('{"command": "put_roww"}', "did you mean put_row?"),
+        ('{"command": "drop_state_store", "store": "x"}', "drop_state_store has the fields name, if_exists?"),
         ('{"command": "put_row", "store": "s", "key": 1e400}', "not JSON"),
         ('{"command": "put_row", "store": "s", "key": "k", "named": {"n": NaN}}', "not JSON"),
         ("@missing.json", "cannot read missing.json"),
@@ -121,3 +125,21 @@ def test_a_wrong_typed_command_is_a_usage_error(dex: Dex, text: str, hint: str) 
     done = dex("command", text)
     assert (done.code, done.out) == (2, b"")
     assert hint in done.err
+
+
+@pytest.mark.spec("W-09", "X-08")
+def test_the_shape_of_typed_commands_is_told(dex: Dex) -> None:
+    """All of them or one, as JSON Schema; without a command there is something to do about it."""
+    assert dex.ok("command", "--schema", "put_row").json["$defs"]["PutRow"]["required"] == ["command", "store", "key"]
+    assert len(dex.ok("command", "--schema").json["discriminator"]["mapping"]) > 30
+    assert dex("command", "--schema", "put_rwo").err.endswith("did you mean put_row?\n")
+    assert dex("command").code == 2
+    assert not (dex.home / "data").exists()
+
+
+@pytest.mark.spec("W-09", "X-08")
+def test_the_worked_examples_are_commands() -> None:
+    """Every JSON of the help can be read as it stands."""
+    documents = re.findall(r"'(.*?)'", EXAMPLES, re.DOTALL)
+    tags = {str(command.__struct_config__.tag) for text in documents for command in decode_commands(text)[0]}
+    assert {"define_state_store", "put_row", "get_by", "append_records", "start_flow", "invoke_rpc"} <= tags
