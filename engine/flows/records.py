@@ -59,8 +59,8 @@ class StepEnd(msgspec.Struct, array_like=True, frozen=True):
 
 class Close(msgspec.Struct, array_like=True, frozen=True):
     """A natural close. A `graceful` one takes effect once no other step is left; `if_empty` only while no Channel has a
-    message, else the `fallback` steps are started or the close `otherwise` is judged. One that is `held` waits for calls
-    that are under way, which only their process knows."""
+    message, else the `fallback` steps are started or the close `otherwise` is judged. One that is `held` waits for
+    calls that are under way, which only their process knows."""
 
     status: Ending
     output: bytes | None = None
