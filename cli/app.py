@@ -7,6 +7,7 @@ function `run` and its `EXAMPLES`.
 from __future__ import annotations
 
 import keyword
+import os
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -15,7 +16,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from dex.cli.deadline import Expired, deadline
 from dex.cli.globals import GLOBAL_OPTIONS, VERSION, given
+from dex.cli.interrupts import Interruptible
 from dex.cli.session import Host
+from dex.cli.settings import early_timeout
 
 Table: TypeAlias = "dict[str, str | tuple[str, Table]]"
 
@@ -139,16 +142,18 @@ class DexCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command inside its session."""
-        session = ctx.obj.session(given(ctx))
-        ctx.obj = session
-        try:
-            with deadline(session.settings["timeout"]):
-                return super().invoke(ctx)
-        except Expired as error:
-            error.wrote = session.wrote
-            raise
-        finally:
-            session.close()
+        host: Host = ctx.obj
+        early = early_timeout({**host.flags, **given(ctx)}, os.environ)
+        with Interruptible(), deadline(early):
+            session = ctx.obj = host.session(given(ctx))
+            try:
+                with deadline(session.settings["timeout"] if early is None else None):
+                    return super().invoke(ctx)
+            except Expired as error:
+                error.wrote = session.wrote
+                raise
+            finally:
+                session.close()
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the command's own options apart from the global ones."""

@@ -24,6 +24,9 @@ _LISTS = frozenset({"flows"})
 """Settings that may be lists; they are kept as text with commas, as in the environment."""
 
 
+_MAX_BYTES = 1024 * 1024
+
+
 def default_path(environ: Mapping[str, str]) -> Path:
     """Give where the file is looked for when nobody says."""
     return base_dir(environ, "XDG_CONFIG_HOME", ".config") / "dex" / "config.yaml"
@@ -58,7 +61,7 @@ def load(path: str, *, required: bool, known: frozenset[str]) -> dict[str, Any]:
         return {}
     from dex.cli.values import read_text
 
-    text = read_text(path)
+    text = read_text(path, _MAX_BYTES)
     root = compose(text, path)
     return {} if root is None else _read_root(root, path, known)
 

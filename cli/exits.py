@@ -1,5 +1,6 @@
 """How a command ends: the one place that turns errors into text and an exit code (spec: X-03)."""
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dex.cli.color import DIM, RED, RESET, color_variable, wants_color
 from dex.cli.deadline import Expired
+from dex.cli.interrupts import INTERRUPTED
 from dex.wcl.errors import Conflict, DexError, FailedPrecondition, InputError, Unavailable
 
 DONE = 0
@@ -14,7 +16,6 @@ FAILED = 1
 USAGE = 2
 CONFLICT = 3
 UNAVAILABLE = 4
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
@@ -77,7 +78,7 @@ def conclude(error: BaseException, style: Style) -> int:
     if style.json and not isinstance(error, KeyboardInterrupt):
         write_error(facts)
     else:
-        _write(_text(error, facts, style))
+        say(_text(error, facts, style))
     return code
 
 
@@ -86,10 +87,10 @@ def warn(problem: DexError, style: Style) -> None:
     from dex.cli.render.text import printable
 
     if style.json:
-        _write(_json({"warning": error_to_json(problem)}))
+        say(_json({"warning": error_to_json(problem)}))
     else:
         facts = error_to_json(problem)
-        _write(f"warning: {printable(_place(facts) + str(problem))}\n")
+        say(f"warning: {printable(_place(facts) + str(problem))}\n")
 
 
 def error_to_json(error: DexError) -> dict[str, Any]:
@@ -112,18 +113,23 @@ def _facts(error: BaseException) -> dict[str, Any]:
 
         return usage_facts(error)
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return {
-            "kind": "io",
-            "message": f"{where}{error.strerror or error}",
-            "remedy": "check the disk and permissions",
-        }
+        return _io_facts(error)
     message = f"this is a bug in dex: {type(error).__name__}: {error}"
     return {
         "kind": "bug",
         "message": message,
         "remedy": "repeat the command with -vv to see where, and report it",
     }
+
+
+def _io_facts(error: OSError) -> dict[str, Any]:
+    if error.errno == errno.EBADF and not error.filename:
+        message = "the result is lost: standard output is closed"
+        remedy = "what was to be done may be done; where no result is wanted, send it to /dev/null"
+    else:
+        where = f"{error.filename}: " if error.filename else ""
+        message, remedy = f"{where}{error.strerror or error}", "check the disk and permissions"
+    return {"kind": "io", "message": message, "remedy": remedy}
 
 
 def _expired_facts(error: Expired) -> dict[str, Any]:
@@ -182,7 +188,7 @@ def _place(facts: dict[str, Any]) -> str:
 
 def write_error(facts: dict[str, Any]) -> None:
     """Write an error as one JSON object to standard error (spec: X-03)."""
-    _write(_json({"error": facts}))
+    say(_json({"error": facts}))
 
 
 def _json(document: dict[str, Any]) -> str:
@@ -191,13 +197,13 @@ def _json(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, default=str) + "\n"
 
 
-def _write(text: str) -> None:
-    """Write to standard error; what it cannot encode is escaped, and a reader that left is no error."""
+def say(text: str) -> None:
+    """Write to standard error; what it cannot encode is escaped, and where it cannot be written nobody can be told."""
     try:
         sys.stderr.flush()
         sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stderr.buffer.flush()
-    except (BrokenPipeError, ValueError):
+    except (OSError, ValueError):
         return
 
 

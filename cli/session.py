@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dex.cli.color import wants_color
-from dex.cli.exits import Style, warn
+from dex.cli.exits import Style, say, warn
 from dex.cli.output import Output
 from dex.cli.render.text import printable
 from dex.cli.settings import resolve
@@ -135,7 +135,7 @@ class Session:
 
     def tell(self, text: str) -> None:
         """Tell the person what belongs to an error, on standard error, also when quiet."""
-        print(printable(text), file=sys.stderr)  # noqa: T201 - what people read
+        say(printable(text) + "\n")
 
     def close(self) -> None:
         """Close the engine if this session opened it."""

@@ -196,6 +196,17 @@ def _resolve_one(
     return Resolved(setting.default(environ), "default", explicit=False)
 
 
+def early_timeout(flags: Mapping[str, str], environ: Environ) -> float | None:
+    """Give the time limit that flag or environment set: one that covers the reading of the file too.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    timeout = next(setting for setting in SETTINGS if setting.name == "timeout")
+    seconds: float | None = _resolve_one(timeout, flags, environ, (None, {}), {}, "").value
+    return seconds
+
+
 def check_setting(name: str, text: str) -> None:
     """Refuse what could not be read from the configuration file later.
 

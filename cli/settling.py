@@ -1,6 +1,7 @@
 """Waiting until a feed-sourced store has caught up."""
 
-from dex.cli.exits import DONE, INTERRUPTED
+from dex.cli.exits import DONE
+from dex.cli.interrupts import INTERRUPTED
 from dex.cli.session import Session
 
 

@@ -18,27 +18,31 @@ ReadJson: TypeAlias = Callable[[str, str], Any]
 """Reads JSON; its second argument is what to quote in an error."""
 
 
-def read_bytes(source: str) -> bytes:
-    """Read a file, or standard input where `source` is `-`.
+def read_bytes(source: str, at_most: int = -1) -> bytes:
+    """Read a file, or standard input where `source` is `-`; `at_most` is how many bytes it may have, if 0 or more.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or is larger.
     """
     if source == "-":
         return sys.stdin.buffer.read()
     try:
-        return Path(source).read_bytes()
+        with Path(source).open("rb") as stream:
+            data = stream.read(at_most + 1 if at_most >= 0 else -1)
     except OSError as error:
         raise unreadable(source, error) from error
+    if len(data) > at_most >= 0:
+        raise InputError(f"{source} has more than {at_most} bytes", "name another file", file=source)
+    return data
 
 
-def read_text(source: str) -> str:
+def read_text(source: str, at_most: int = -1) -> str:
     """Read a file or standard input as UTF-8; a byte order mark is kept for the parser, which knows it.
 
     Raises:
-        InputError: the file cannot be read or is not UTF-8.
+        InputError: the file cannot be read or is not UTF-8, or is larger than `at_most` bytes.
     """
-    data = read_bytes(source)
+    data = read_bytes(source, at_most)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
