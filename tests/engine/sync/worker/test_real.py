@@ -308,5 +308,9 @@ def test_rows_follow_stops_erasures_new_runs_and_time_travel(
 @pytest.mark.spec("Y-06")
 def test_a_worker_that_has_stopped_leaves_no_thread(sync_to: OpenSync) -> None:
     with working(sync_to().run):
-        assert any(thread.name.startswith("dex-sync") for thread in threading.enumerate())
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("dex-sync")]
+        until(_threads)
+    assert _threads() == []
+
+
+def _threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("dex-sync")]
