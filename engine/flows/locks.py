@@ -1,6 +1,7 @@
 """Locks of attributes: held by the process that runs the handler, all or none, never queued (spec: FL-07).
 
-They vanish with the process. Across processes the version of each locked attribute is checked at commit.
+They vanish with the process. Across processes the version of each locked attribute is checked at commit, and a gate
+tells which runs have calls that a close has to wait for.
 """
 
 import threading
@@ -8,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from dex.engine.flows.callgate import CallGate
 from dex.wcl.errors import RPCLockConflict
 
 
@@ -24,7 +26,9 @@ def lock_conflict(flow_id: str, key: str) -> RPCLockConflict:
 class Locks:
     """The locks that are held in this process, and how many calls of each run a close has to wait for."""
 
-    def __init__(self) -> None:
+    def __init__(self, gate: CallGate) -> None:
+        self._gate = gate
+        self._shut: set[str] = set()
         self._mutex = threading.Lock()
         self._committed = threading.Condition(self._mutex)
         self._held: set[tuple[str, str]] = set()
@@ -60,6 +64,8 @@ class Locks:
         """
         with self._mutex:
             self._committed.wait_for(lambda: not self._closing[run_id])
+            if not self._calls[run_id]:
+                self._gate.enter(run_id)
             self._calls[run_id] += 1
 
     def leave(self, run_id: str) -> bool:
@@ -69,6 +75,7 @@ class Locks:
             if self._calls[run_id] > 0:
                 return False
             del self._calls[run_id]
+            self._gate.leave(run_id)
             held_open = run_id in self._held_open
             self._held_open.discard(run_id)
             return held_open
@@ -78,8 +85,10 @@ class Locks:
         """Admit no more calls of a run while its close is committed; gives whether calls hold it open (spec: FL-14)."""
         with self._mutex:
             self._closing[run_id] += 1
-            held = self._calls[run_id] > 0
-            if held:
+            if self._gate.shut(run_id):
+                self._shut.add(run_id)
+            held = run_id not in self._shut
+            if self._calls[run_id] > 0:
                 self._held_open.add(run_id)
         try:
             yield held
@@ -88,9 +97,20 @@ class Locks:
                 self._closing[run_id] -= 1
                 if not self._closing[run_id]:
                     del self._closing[run_id]
+                    self._reopen(run_id)
                     self._committed.notify_all()
 
     def under_way(self, run_id: str) -> bool:
-        """Tell whether a transactional or locking call of a run is under way."""
+        """Tell whether a transactional or locking call of a run is under way, in any process of the data directory."""
         with self._mutex:
-            return self._calls[run_id] > 0
+            if self._calls[run_id] > 0 or run_id in self._shut:
+                return self._calls[run_id] > 0
+            if not self._gate.shut(run_id):
+                return True
+            self._gate.reopen(run_id)
+            return False
+
+    def _reopen(self, run_id: str) -> None:
+        if run_id in self._shut:
+            self._shut.discard(run_id)
+            self._gate.reopen(run_id)

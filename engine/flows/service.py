@@ -6,6 +6,7 @@ from typing import Any
 
 from dex.engine.clock import Clock
 from dex.engine.flows import inspecting, mutating, waiting
+from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.registry import Registry
 from dex.engine.flows.runtime.parts import Changes, Parts
@@ -31,7 +32,9 @@ class Flows:
         data_dir: Path,
         attribute_stores: Collection[str],
     ) -> None:
-        self.parts = Parts(readers, writer, registry, Locks(), clock, Changes(), Changes(), attribute_stores)
+        self._gate = CallGate(data_dir / "calls.lock")
+        locks = Locks(self._gate)
+        self.parts = Parts(readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores)
         self.worker = Worker(self.parts, data_dir / "worker.lock")
 
     def execute(self, command: Any) -> Any:
@@ -50,6 +53,7 @@ class Flows:
     def close(self) -> None:
         """End the worker."""
         self.worker.stop()
+        self._gate.close()
 
 
 _HANDLERS: dict[type[Any], Callable[[Parts, Any], Any]] = {

@@ -296,7 +296,8 @@ def test_a_close_that_a_crash_left_waiting_is_ended_by_the_next_worker(client, a
     call = Aside(client.invoke_rpc, flow.lock_n, "d", "gate")
     assert gate.inside.wait(20)
     begin_close(client, "d")
-    # The first engine is as good as killed: it takes no part any more, and its call never comes back.
+    # The first engine is as good as killed: it takes no part any more, and the system has dropped what it held.
+    client.engine.flows._gate.close()
     other = another()
     assert other.describe_flow("d").closing
     other.engine.flows.worker.run(until_idle=True)
@@ -305,6 +306,25 @@ def test_a_close_that_a_crash_left_waiting_is_ended_by_the_next_worker(client, a
     with pytest.raises(FlowNotActiveOrNotFoundError):
         call.result()
     assert other.get_attributes("d") == {}
+
+
+@pytest.mark.spec("FL-14")
+def test_a_close_waits_for_a_call_of_another_process(client, another):
+    flow = Desk()
+    client.start_flow(flow, "d")
+    gate = flow.does["gate"] = Gate(lambda c: N.set(c, 1))
+    call = Aside(client.invoke_rpc, flow.lock_n, "d", "gate")
+    assert gate.inside.wait(20)
+    other = another()
+    other.register(flow)
+    begin_close(other, "d")
+    other.engine.flows.worker.run(until_idle=True)
+    assert other.describe_flow("d").closing
+    gate.open.set()
+    call.result()
+    other.engine.flows.worker.run(until_idle=True)
+    assert other.wait_for_flow("d", NOW).status == "completed"
+    assert other.get_attributes("d") == {"N": 1}
 
 
 @pytest.mark.spec("FL-14")

@@ -7,6 +7,7 @@ from threading import Barrier
 import pytest
 
 from dex import RPCInvokeOptions, StartFlowOptions
+from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
 from dex.wcl.errors import DexError, FlowClosingError, RPCLockConflict, RpcLockConflictError
 from tests.engine.flows.runtime.desk import ITEMS, OTHER, Aside, Desk, Item, N, get, inside
@@ -178,7 +179,7 @@ def test_the_guard_is_of_the_locked_instance_only(client, another):
 @pytest.mark.spec("FL-14")
 def test_who_asks_while_a_close_is_committed_is_admitted_after_it(client, desk):
     """Such a call then sees for itself whether the run is closing; an attempt to close may come to nothing."""
-    locks = Locks()
+    locks = Locks(CallGate(client.engine.path.with_name("gate")))
     with locks.close("r") as held, locks.close("r"):
         assert not held
         asking = Aside(locks.admit, "r")
