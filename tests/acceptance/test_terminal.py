@@ -19,12 +19,36 @@ def spawn(dex: Dex, *args: str) -> "pexpect.spawn[str]":
 def test_a_drop_asks_on_a_terminal(employees: Dex, answer: str, code: int, stage: str) -> None:
     """Only a yes drops; the question names what goes."""
     child = spawn(employees, "store", "drop", "accounts.employees")
-    child.expect_exact("Really drop state store accounts.employees? [y/N] ")
+    child.expect_exact("DROP STATESTORE accounts.employees destroys its 0 rows. Go on? [y/N] ")
     child.sendline(answer)
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == code
+    assert "error" not in str(child.before)
+    assert ("nothing was done" in str(child.before)) == (code == 1)
     assert employees.ok("store", "describe", "accounts.employees").json["stage"] == stage
+
+
+@pytest.mark.spec("X-07", "X-03")
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("store", "drop", "accounts.employes"),
+        ("store", "clear", "accounts.employes"),
+        ("wcl", "DROP STATESTORE accounts.employes"),
+        ("feed", "drop", "nosuch"),
+        ("flow", "stop", "nosuch", "--run-id", "r"),
+    ],
+    ids=lambda args: " ".join(args[:2]),
+)
+def test_nobody_is_asked_about_what_is_not_there(employees: Dex, args: tuple[str, ...]) -> None:
+    """The name is looked up before the question."""
+    child = spawn(employees, *args)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 1
+    assert "[y/N]" not in str(child.before)
+    assert "error:" in str(child.before)
 
 
 @pytest.mark.spec("X-02")

@@ -81,6 +81,7 @@ def test_errors_are_json_where_json_was_asked_for(dex: Dex) -> None:
 )
 def test_destruction_without_a_terminal_needs_yes(employees: Dex, args: list[str]) -> None:
     """No prompt and no hang: refused with "use --yes", and nothing has changed (case 10)."""
+    employees.ok("feed", "define", "f")
     done = employees(*args, input="DROP STATESTORE accounts.employees;")
     assert (done.code, done.out) == (1, b"")
     assert "use --yes" in done.err
