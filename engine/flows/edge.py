@@ -85,8 +85,13 @@ def _read_record(info: Any, data: Any, path: str) -> Any:
             raise _field_error("a second", written, path, "write it once")
         read[field.encode_name] = _read(field.type, entry, f"{path}.{camel[field.name]}")
     for name, field in by_name.items():
-        if field.required and field.encode_name not in read:
+        if field.encode_name in read:
+            continue
+        if field.required:
             raise _field_error("missing", camel[name], path, _listed(camel))
+        if field.default is not msgspec.NODEFAULT:
+            # Left to msgspec, the default would stay with the class, and the stored value would lack the field.
+            read[field.encode_name] = msgspec.to_builtins(field.default, builtin_types=(bytes,))
     return read
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dex import ValueMappingError
+from dex.engine.flows.codec import encode
 from dex.engine.flows.edge import from_edge
 from dex.wcl.edge import camel_case, to_edge
 
@@ -151,3 +152,17 @@ JSON = st.recursive(
 @given(JSON)
 def test_any_json_survives_the_edge(value: Any) -> None:
     assert from_edge(to_edge(value), Any) == value
+
+
+@dataclass
+class _Defaulted:
+    name: str
+    level: int = 3
+    note: str | None = None
+
+
+@pytest.mark.spec("FL-03")
+def test_a_field_that_is_left_out_is_stored_with_its_default():
+    read = from_edge({"name": "a"}, _Defaulted)
+    assert read == _Defaulted("a")
+    assert msgspec.msgpack.decode(encode(read, _Defaulted)) == {"name": "a", "level": 3, "note": None}
