@@ -13,6 +13,7 @@ import msgspec
 from dex.cli.values import assignments, payload_from, value_from
 from dex.wcl.durations import parse_duration
 from dex.wcl.errors import InputError, ValueMappingError
+from dex.wcl.values import nested_too_deeply
 
 
 def input_from(argument: str | None, what: str = "--input") -> Any:
@@ -32,6 +33,8 @@ def read_json(text: str | bytes, what: str) -> Any:
     """
     try:
         return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise nested_too_deeply() from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(
             f"{what} is not JSON: {error}", """text has its own double quotes, inside single ones: '"text"'"""

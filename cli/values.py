@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dex.wcl.errors import InputError
-from dex.wcl.values import value_from_json
+from dex.wcl.values import nested_too_deeply, value_from_json
 
 ReadJson: TypeAlias = Callable[[str, str], Any]
 """Reads JSON; its second argument is what to quote in an error."""
@@ -136,6 +136,8 @@ def typed(text: str, argument: str) -> Any:
 
     try:
         return value_from_json(msgspec.json.decode(text))
+    except RecursionError as error:
+        raise nested_too_deeply() from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(f"the JSON in {argument!r} is wrong: {error}", "quote text, as in k:='\"text\"'") from error
 

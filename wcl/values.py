@@ -8,7 +8,7 @@ value (spec: S-03, S-04, X-02).
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dex.wcl.errors import InvalidCommand
+from dex.wcl.errors import InputError, InvalidCommand
 
 MAX_KEY_BYTES = 4 * 1024
 MAX_PAYLOAD_BYTES = 1024 * 1024
@@ -151,6 +151,11 @@ def blob_from_json(data: Any) -> bytes:
     if isinstance(data, str):
         return _utf8(data, "text")
     return _bytes_from_json(data)
+
+
+def nested_too_deeply() -> InputError:
+    """Give the error for JSON that has more values inside of one another than can be read."""
+    return InputError("it is nested too deeply", "put fewer lists and objects inside of one another")
 
 
 def value_to_json(value: Any) -> Any:

@@ -15,7 +15,7 @@ from dex.wcl.commands import AnyCommand, Command
 from dex.wcl.edge import to_edge
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.names import did_you_mean
-from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, value_from_json, value_to_json
+from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, nested_too_deeply, value_from_json, value_to_json
 
 Converter = Callable[[Any], Any]
 
@@ -43,6 +43,8 @@ def decode_commands(data: bytes | str) -> tuple[list[Command[Any]], bool]:
     """
     try:
         raw = msgspec.json.decode(data)
+    except RecursionError as error:
+        raise nested_too_deeply() from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(f"this is not JSON: {error}", 'write {"command": "show_state_stores"}') from error
     if isinstance(raw, list):
@@ -62,6 +64,8 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
     try:
         return msgspec.convert(raw, any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
+    except RecursionError as error:
+        raise nested_too_deeply() from error
     except msgspec.ValidationError as error:
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dex.cli.deadline import Expired
 from dex.cli.files import file_format
 from dex.cli.importing.sources import CheckFields, Line, csv_lines, json_lines
 from dex.cli.progress import progress
 from dex.cli.session import Session
 from dex.cli.values import unreadable
 from dex.wcl.errors import DexError, Refused, Unavailable
+from dex.wcl.values import nested_too_deeply
 
 BATCH = 1000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -88,8 +88,9 @@ def import_file(
         with stream, progress(session, f"importing {file}", total) as advance:
             lines = csv_lines(stream, file, reading.check_header) if form == "csv" else json_lines(stream)
             _loop(lines, reading.from_csv if form == "csv" else reading.from_json, send, tally, advance)
-    except (KeyboardInterrupt, Expired):
-        session.tell(f"{tally.applied} of the {tally.read} lines read so far were applied for certain")
+    except BaseException as error:
+        if tally.read and not (isinstance(error, DexError) and session.style.json):
+            session.tell(f"{tally.applied} of the {tally.read} lines read so far were applied for certain")
         raise
     session.out.result(tally.counts())
     if tally.failed:
@@ -109,21 +110,32 @@ def _open(file: str) -> tuple[BinaryIO, int | None]:
 def _loop(lines: Iterator[Line], make: Make, send: Send, tally: Tally, advance: Callable[[int], None]) -> None:
     pending: list[_Pending] = []
     size = 0
-    for line in lines:
-        tally.read += 1
-        size += line.size
-        if isinstance(line.record, DexError):
-            tally.add(line.number, line.record)
-        else:
-            try:
-                pending.append(_Pending(line.number, make(line.record, line.raw)))
-            except DexError as error:
-                tally.add(line.number, error)
-        if len(pending) >= BATCH or size >= BATCH_BYTES:
-            _flush(pending, send, tally)
-            advance(size)
-            size = 0
+    try:
+        for line in lines:
+            tally.read += 1
+            size += line.size
+            _take(line, make, pending, tally)
+            if len(pending) >= BATCH or size >= BATCH_BYTES:
+                _flush(pending, send, tally)
+                advance(size)
+                size = 0
+    except OSError:
+        _flush(pending, send, tally)  # the lines before those that cannot be read
+        raise
     _flush(pending, send, tally)
+
+
+def _take(line: Line, make: Make, pending: list[_Pending], tally: Tally) -> None:
+    """Make an item of a line, or count the line as failed."""
+    if isinstance(line.record, DexError):
+        tally.add(line.number, line.record)
+        return
+    try:
+        pending.append(_Pending(line.number, make(line.record, line.raw)))
+    except DexError as error:
+        tally.add(line.number, error)
+    except RecursionError:
+        tally.add(line.number, nested_too_deeply())
 
 
 def _flush(pending: list[_Pending], send: Send, tally: Tally) -> None:

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from dex.wcl.errors import DexError, InputError
-from dex.wcl.values import MAX_PAYLOAD_BYTES
+from dex.wcl.values import MAX_PAYLOAD_BYTES, nested_too_deeply
 
 CheckFields = Callable[[list[str]], None]
 """Looks at the fields that a file names up front; it raises what is wrong with them."""
@@ -38,6 +38,8 @@ def json_lines(stream: BinaryIO) -> Iterator[Line]:
 def _object(decoder: "msgspec.json.Decoder[Any]", text: bytes) -> dict[str, Any] | DexError:
     try:
         record = decoder.decode(text)
+    except RecursionError:
+        return nested_too_deeply()
     except (msgspec.DecodeError, UnicodeError) as error:
         return _not_utf8(text) or InputError(f"this is not JSON: {error}")
     return record if isinstance(record, dict) else InputError("this is JSON, but not an object")
@@ -59,7 +61,7 @@ def csv_lines(stream: BinaryIO, file: str, check: CheckFields) -> Iterator[Line]
     """
     csv.field_size_limit(8 * MAX_PAYLOAD_BYTES)
     text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-    reader = csv.reader(text)
+    reader = csv.reader(text, strict=True)
     header = _header(reader, file)
     check(header)
     while True:
@@ -69,11 +71,19 @@ def csv_lines(stream: BinaryIO, file: str, check: CheckFields) -> Iterator[Line]
         except StopIteration:
             break
         except csv.Error as error:
-            yield Line(number, InputError(f"this is not CSV: {error}"), b"", 0)
+            yield Line(number, _not_csv(error, number, reader.line_num), b"", 0)
             continue
         if cells:
             yield _row(number, header, cells)
     text.detach()
+
+
+def _not_csv(error: csv.Error, first: int, last: int) -> InputError:
+    """Give the error for a record that begins and ends on these lines and cannot be read."""
+    if "unexpected end" not in str(error):
+        return InputError(f"this is not CSV: {error}", "put text with quotes in quotes, and double those inside")
+    lines = f"all up to line {last} counts as" if last > first else "the rest is"
+    return InputError(f"this is not CSV: a quote is never closed, so that {lines} one cell", "close it")
 
 
 def _header(reader: Iterator[list[str]], file: str) -> list[str]:

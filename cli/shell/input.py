@@ -131,6 +131,6 @@ def _json_is_whole(text: str) -> bool:
         msgspec.json.decode(_without_semicolon(text))
     except msgspec.DecodeError as error:
         return "truncated" not in str(error)
-    except UnicodeError:
+    except (UnicodeError, RecursionError):
         return True
     return True

@@ -199,3 +199,43 @@ def test_an_export_to_a_pipe_is_written_into_it(employees: Dex) -> None:
     with (employees.home / "redirected").open("wb") as out:
         employees.start("store", "export", STORE, "link", stdout=out).communicate(timeout=30)
     assert (employees.home / "redirected").read_bytes() == rows
+
+
+@pytest.mark.spec("X-02", "X-03")
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ('key,d\na,"un\nb,2\nc,3\n', 2, "a quote is never closed, so that all up to line 4 counts as one cell"),
+        ('key,d\nb,2\n"a,1\n', 3, "a quote is never closed"),
+        ('key,d\na,"x"y\nb,2\n', 2, "this is not CSV: ',' expected after '\"'"),
+        ("key,d\nb,2\na\n", 3, "1 cell under 2 columns"),
+    ],
+)
+def test_csv_that_is_broken_fails_with_its_line(employees: Dex, text: str, line: int, told: str) -> None:
+    """No row is made of what a quote has swallowed or of cells that are missing."""
+    (employees.home / "x.csv").write_text(text)
+    options = ("--key-field", "key", "--named", "department=d")
+    done = employees("store", "import", STORE, "x.csv", *options)
+    assert (done.code, done.json["failed"]) == (1, 1)
+    assert done.err.startswith(f"x.csv:{line}: ")
+    assert told in done.err
+    assert employees("store", "get", STORE, "a").code == 1
+
+
+@pytest.mark.spec("X-02", "X-03")
+def test_json_that_is_nested_too_deeply_fails_alone(employees: Dex) -> None:
+    """The lines before and after it are applied, and the counts are told."""
+    deep = "[" * 100_000 + "]" * 100_000
+    lines = [f'{{"key":"{number}"}}' for number in range(1500)]
+    lines += [f'{{"key":"deep","named":{{"department":{deep}}}}}', '{"key":"last"}']
+    done = employees("store", "import", STORE, "-", input="\n".join(lines))
+    assert (done.code, done.json) == (1, {"read": 1502, "applied": 1501, "replaced": 0, "failed": 1})
+    assert done.err.startswith("-:1501: it is nested too deeply")
+    assert employees.ok("store", "get", STORE, "last").json["key"] == "last"
+    for depth in (300, 500, 900, 20_000):
+        deep = "[" * depth + "1" + "]" * depth
+        (employees.home / "deep").write_text(f'{{"command":"put_row","store":"s","key":"a","named":{{"k":{deep}}}}}')
+        for args in (("command", "@deep"), ("store", "put", STORE, "a", "x", "--named", f"department:={deep}")):
+            done = employees(*args)
+            assert done.code == (2 if depth > 300 else 1), done.err
+            assert "is not a type" in done.err or "nested too deeply" in done.err

@@ -88,3 +88,12 @@ def test_what_is_no_command_is_told_with_its_place_and_nothing_runs(client, wron
     with pytest.raises((InputError, Refused), match=said):
         client.commands([{"command": "define_state_store", "name": "s"}, wrong])
     assert client.state_stores.list() == []
+
+
+@pytest.mark.spec("W-09")
+def test_a_command_that_holds_itself_is_refused(client):
+    """It is nested without an end, which is an error in the command and none of the interpreter."""
+    endless: list = []
+    endless.append(endless)
+    with pytest.raises(InputError, match="nested too deeply"):
+        client.commands([{"command": "put_row", "store": "s", "key": "a", "named": {"k": endless}}])

@@ -30,6 +30,7 @@ from tests.acceptance.conftest import Dex
         (["invoke", "t1", "add", "--input", "two"], "--input 'two' is not JSON"),
         (["invoke", "t1", "add", "--input", "two"], "'\"text\"'"),
         (["set", "t1", "Count:=NaN"], "is not JSON"),
+        (["set", "t1", "Count:=" + "[" * 20_000], "it is nested too deeply"),
         (["publish", "t1", "Inbox/a", "hello"], "the message 'hello' is not JSON"),
         (["stop", "t1", "--run-id", "x", "--type", "kill"], "use one of cancel, fail, terminate"),
         (["time-travel", "t1", "--run-id", "x", "--reason", "", "--to", "noon"], "beginning, event:N, time:T"),

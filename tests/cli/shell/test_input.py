@@ -63,6 +63,7 @@ def test_the_kind_is_told_by_how_the_input_begins(text: str, kind: str) -> None:
         ('{"command": "show_feeds"};', True),
         ('[{"command": "show_feeds"},', False),
         ('{"command": }', True),
+        ("[" * 20_000, True),
         ("store list", True),
         ("store put a.b 'k", True),
         (r"\timing", True),
