@@ -2,12 +2,18 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dex.wcl.errors import InvalidCommand
 
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
+
 MAX_NAME_BYTES = 255
 MAX_SHOWN = 60
+_ALIKE = 0.6
+_ALIKE_SEGMENT = 0.8
+_LAST_SEGMENT_COUNTS = 0.95
 _BAD_CHARACTER = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -78,14 +84,39 @@ def _bad_character(text: str) -> str | None:
 
 
 def nearest(word: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Give up to `limit` known names that look like `word`, the nearest first; case does not count."""
-    from difflib import get_close_matches
+    """Give up to `limit` known names that look like `word`, the nearest first; case does not count.
 
-    by_folded = {name.casefold(): name for name in sorted(known, reverse=True)}
-    return [by_folded[match] for match in get_close_matches(word.casefold(), by_folded, limit, 0.6)]
+    A dotted name also looks like one with the same last segment, though less than one that is alike as a whole.
+    """
+    return [name for _, name in _scored(word, known)[:limit]]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Give "did you mean X?" for the nearest known name, or an empty string."""
-    found = nearest(word, known, 1)
-    return f"did you mean {found[0]}?" if found else ""
+    """Give "did you mean X?" for the nearest known name, or names that are as near, or an empty string."""
+    scored = _scored(word, known)
+    names = [name for score, name in scored if score == scored[0][0]][:3]
+    return f"did you mean {' or '.join(names)}?" if names else ""
+
+
+def _scored(word: str, known: Iterable[str]) -> list[tuple[float, str]]:
+    """Give the names that are near enough with how alike they are, up to 1, the nearest first."""
+    from difflib import SequenceMatcher
+
+    folded = word.casefold()
+    whole, last = SequenceMatcher(b=folded), SequenceMatcher(b=folded.rpartition(".")[2])
+    scored = []
+    for name in {name.casefold(): name for name in sorted(known, reverse=True)}.values():
+        whole.set_seq1(name.casefold())
+        last.set_seq1(name.casefold().rpartition(".")[2])
+        score = max(_ratio(whole, _ALIKE), _LAST_SEGMENT_COUNTS * _ratio(last, _ALIKE_SEGMENT))
+        if score:
+            scored.append((score, name))
+    return sorted(scored, key=lambda entry: (-entry[0], entry[1]))
+
+
+def _ratio(matcher: "SequenceMatcher[str]", least: float) -> float:
+    """Give how alike two texts are, 0 if less than `least`; the cheap bounds spare most of the work."""
+    if matcher.real_quick_ratio() < least or matcher.quick_ratio() < least:
+        return 0
+    ratio = matcher.ratio()
+    return ratio if ratio >= least else 0

@@ -65,3 +65,24 @@ def test_the_nearest_names_come_first_whatever_their_case() -> None:
     assert nearest("xyz", known) == []
     assert did_you_mean("ordrs", known) == "did you mean orders?"
     assert did_you_mean("xyz", known) == ""
+
+
+@pytest.mark.spec("S-18", "W-11")
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("employees", "did you mean accounts.employees or samples.employees?"),
+        ("employes", "did you mean accounts.employees or samples.employees?"),
+        ("billing.employees", "did you mean accounts.employees or samples.employees?"),
+        ("acounts.employees", "did you mean accounts.employees?"),
+        ("sample.employees", "did you mean samples.employees?"),
+        ("accounts.employes", "did you mean accounts.employees?"),
+        ("accounts.event", "did you mean accounts.events?"),
+        ("events", "did you mean accounts.events?"),
+        ("zzz", ""),
+    ],
+)
+def test_dotted_names_are_compared_whole_and_by_their_last_segment(word: str, hint: str) -> None:
+    """Names that are as near are all told; one that is alike as a whole comes before those."""
+    known = ["samples.employees", "accounts.employees", "accounts.events", "orders"]
+    assert did_you_mean(word, known) == hint
