@@ -38,15 +38,14 @@ WITH RECURSIVE marked (key) AS (
 )
 SELECT key FROM marked WHERE instr(key, '/') = 0 LIMIT ?3
 """
-# The bound has SQLite read in order from the table itself, and not sort what an index on the run finds.
-_INSTANCES = (
-    "SELECT key FROM sync_marks WHERE store = ? AND run = ? AND key > '' AND instr(key, '/') > 0 ORDER BY key LIMIT ?"
-)
 _PENDING = (
     "SELECT m.key, m.seq, m.marked_at, v.data FROM sync_marks m"
     " LEFT JOIN attributes a ON a.run = m.run AND a.key = m.key LEFT JOIN flow_values v ON v.id = a.value_id"
-    " WHERE m.store = ? AND m.run = ? AND m.key = ?"
+    " WHERE m.store = ? AND m.run = ?"
 )
+_PENDING_KEY = f"{_PENDING} AND m.key = ?"
+# The bound has SQLite read in order from the table itself, and not sort what an index on the run finds.
+_PENDING_INSTANCES = f"{_PENDING} AND m.key > '' AND instr(m.key, '/') > 0 ORDER BY m.key LIMIT ?"
 _STORES = """
 WITH RECURSIVE marked (store) AS (
   SELECT min(store) FROM sync_marks
@@ -146,9 +145,10 @@ def due_run(connection: sqlite3.Connection, store: str, run: int, now_ms: int) -
 
 def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> list[Pending]:
     """Give up to `limit` marked attributes of a run with their latest values, plain ones first (spec: Y-13)."""
-    keys = connection.execute(_PLAIN, (store, run, limit)).fetchall()
-    keys += connection.execute(_INSTANCES, (store, run, limit - len(keys))).fetchall()
-    return [Pending(*connection.execute(_PENDING, (store, run, key)).fetchone()) for (key,) in keys]
+    plain = connection.execute(_PLAIN, (store, run, limit)).fetchall()
+    rows = [connection.execute(_PENDING_KEY, (store, run, key)).fetchone() for (key,) in plain]
+    rows += connection.execute(_PENDING_INSTANCES, (store, run, limit - len(rows)))
+    return [Pending(*row) for row in rows]
 
 
 def stores(connection: sqlite3.Connection) -> list[str]:
