@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -64,16 +63,13 @@ class Model:
 
     def write(self, writes: dict[str, Any]) -> None:
         """Set attributes, or delete them by None."""
-        self._note(writes)
+        began_ms = _now_ms()
         self._client.set_attributes(self.flow_id, writes)
+        self.written_ms |= dict.fromkeys(writes, began_ms)
         state = {**self._states[-1], **writes}
         self._states.append({key: value for key, value in state.items() if value is not None})
         self._touched |= writes.keys()
         self.expected |= writes
-
-    def _note(self, keys: Iterable[str]) -> None:
-        """Note when attributes were written last: not before now."""
-        self.written_ms |= dict.fromkeys(keys, time.time_ns() // 1_000_000)
 
     def _start(self) -> None:
         options = StartFlowOptions(config_override=FlowConfig(attribute_store_names=["orders"]))
@@ -83,15 +79,20 @@ class Model:
         self._touched: set[str] = set()
 
     def _travel(self, to: int) -> None:
-        self._note(self._touched)
+        began_ms = _now_ms()
         try:
             self._client.time_travel(self.flow_id, TimeTravelOptions(To.EVENT, to + 1))
         except FailedPrecondition:
             return  # a value of that time was erased
+        self.written_ms |= dict.fromkeys(self._touched, began_ms)
         state = self._states[to]
         self.expected |= {key: state.get(key) for key in self._touched}
         self._touched = set(state)
         self._states = [state]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _writes(chance: Random) -> dict[str, Any]:
