@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dex.engine import describing, feeds
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.freshness import current
+from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
 from dex.engine.reader import Readers, Snapshot
@@ -67,6 +68,7 @@ class LocalEngine:
         attribute_stores: Collection[str] = (),
     ) -> None:
         self.path: Path = database_path(data_dir)
+        self._home = Home()
         self._registry = registry
         self._attribute_stores = attribute_stores
         self._clock = clock or SystemClock()
@@ -80,6 +82,7 @@ class LocalEngine:
         Raises:
             DexError: of the kind that fits; a mutation that raises has changed nothing.
         """
+        self._home.check()
         if type(command) in MUTATIONS:
             (result,) = self._writer.write((command,))
             if isinstance(result, DexError):
@@ -158,7 +161,12 @@ class LocalEngine:
             return min(lags, key=attrgetter("applied_seq"), default=current(snapshot.seq))
 
     def close(self) -> None:
-        """End the housekeeping and close the file; a closed engine raises Unavailable."""
+        """End the housekeeping and close the file; a closed engine raises Unavailable.
+
+        In a fork nothing is closed: the file is the other process's.
+        """
+        if not self._home.is_here:
+            return
         if "flows" in self.__dict__:
             self.flows.close()
         self._housekeeping.stop(_GRACE_SECONDS)

@@ -9,6 +9,7 @@ from typing import Self
 
 from dex.engine import catalog
 from dex.engine.catalog import Catalog
+from dex.engine.home import Home
 from dex.engine.sqlite.connection import is_missing, open_database
 from dex.engine.sqlite.errors import translate
 from dex.engine.sqlite.scripts import open_empty
@@ -77,9 +78,16 @@ class Readers:
         self._timeout = timeout
         self._idle: list[Reader] = []
         self._closed = False
+        self._home = Home()
 
     def take(self) -> Reader:
-        """Give a reader that nobody uses; hand it back with `give`."""
+        """Give a reader that nobody uses; hand it back with `give`.
+
+        Raises:
+            Unavailable: the engine is closed, or was opened in another process.
+            Refused: the file cannot be used.
+        """
+        self._home.check()
         try:
             return self._idle.pop()
         except IndexError:

@@ -15,6 +15,7 @@ from typing import Any
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.clock import Clock
+from dex.engine.home import Home
 from dex.engine.sqlite.connection import begin_immediate, open_database
 from dex.engine.sqlite.errors import translate
 from dex.engine.stores import rows
@@ -68,13 +69,14 @@ class Writer:
         self._leader: _Job | None = None
         self._rider: _Job | None = None
         self._closed = False
+        self._home = Home()
         self.writes = 0
 
     def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
         """Commit mutations, as the journal knows them, together; give each one's result or the error that refused it.
 
         Raises:
-            Unavailable: the file is busy or full, or the writer is closed; nothing was changed.
+            Unavailable: the file is busy or full, or the writer is closed or a fork's; nothing was changed.
         """
         self.writes += 1
         return self._submit(_Job(mutations, self._timeout))
@@ -91,6 +93,7 @@ class Writer:
 
         A pass that commits by itself makes the put that comes meanwhile wait for the disk twice.
         """
+        self._home.check()
         job = _Job(work, 0)
         job.gate.acquire()
         with self._lock:
@@ -116,6 +119,7 @@ class Writer:
             self._connection = None
 
     def _submit(self, job: _Job) -> list[Any]:
+        self._home.check()  # before the lock: who held it may be gone
         try:
             with self._lock:
                 self._check_open()

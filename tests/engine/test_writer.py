@@ -1,15 +1,20 @@
 """The writer: who leads, what followers get, and that an interrupt at any line leaves the line of callers in order."""
 
+import os
+import signal
 import sqlite3
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dex.engine.local import LocalEngine
-from dex.wcl.commands import DefineStateStore, PutRow, RowWritten
+from dex.wcl.commands import DefineStateStore, DescribeStateStore, PutRow, RowWritten
+from dex.wcl.commands.flows import DescribeFlow
 from dex.wcl.errors import Unavailable
 from tests.engine.fakes import FakeClock
 from tests.engine.interrupts import PATIENCE, Caller
@@ -184,3 +189,42 @@ def test_closing_lets_those_in_line_finish_and_refuses_the_next(engine, clock):
 def test_the_writer_waits_for_other_processes_in_short_steps_that_ctrl_c_can_end(engine):
     """SQLite's own wait cannot be interrupted, and would come on top of the timeout."""
     assert engine._writer._connection.execute("PRAGMA busy_timeout").fetchone() == (0,)
+
+
+@pytest.mark.spec("P-01", "W-10")
+def test_a_fork_is_told_to_open_its_own_client_and_never_waits(data_dir: Path, clock: GateClock) -> None:
+    """The commit that was under way in the parent has no thread in the child, which must not wait for it."""
+    with closing(LocalEngine(data_dir, clock=clock)) as engine:
+        engine.execute(DefineStateStore(name="s"))
+        clock.close_gate()
+        leader = threading.Thread(target=engine.execute, args=(PutRow(store="s", key=b"a"),))
+        leader.start()
+        assert clock.asked.wait(PATIENCE)
+        child = _fork()
+        if child == 0:
+            signal.alarm(10)  # a child that hangs is killed
+            os._exit(_refusals(engine))
+        _, status = os.waitpid(child, 0)
+        clock.gate.set()
+        leader.join()
+        assert os.waitstatus_to_exitcode(status) == 3
+        assert engine.execute(DescribeStateStore(name="s")).rows == 1
+
+
+def _fork() -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of what is tested here
+        return os.fork()
+
+
+def _refusals(engine: LocalEngine) -> int:
+    """Tell how many commands are refused as a fork's, then close what is not ours."""
+    refused = 0
+    commands = (PutRow(store="s", key=b"b"), DescribeStateStore(name="s"), DescribeFlow(flow_id="f"))
+    for command in commands:
+        try:
+            engine.execute(command)
+        except Unavailable as error:
+            refused += "open a new client" in str(error)
+    engine.close()
+    return refused
