@@ -7,11 +7,10 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from dex.cli.confirm import confirm
 from dex.cli.exits import DONE, error_to_json, exit_code, write_error
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.progress import progress
-from dex.cli.scripts import Statement, commands_of, read_script, run_statement
+from dex.cli.scripts import Statement, consent, read_script, run_statement
 from dex.cli.session import Session
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.wire import to_json
@@ -45,10 +44,10 @@ class Batch:
                 self.statements += read_script(where, tolerant=self.tolerant)
             where = "consent"
             if not self.dry:
-                confirm(self.session, commands_of(self.statements))
+                consent(self.session, self.statements)
         except DexError as error:
             name = f"{error.facts['line']}:{error.facts['column']}" if "column" in error.facts else "read"
-            self.unread.append(Case(where, name, 0.0, str(error)))
+            self.unread.append(Case(error.facts.get("file", where), name, 0.0, str(error)))
             raise
 
     def records(self) -> Iterator[dict[str, Any]]:

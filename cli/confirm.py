@@ -23,7 +23,7 @@ def confirm(session: Session, commands: list[Command[object]]) -> None:
         Refused: there is no terminal to ask on and no --yes; or what the only command is about is not there.
         Exit: the answer is no, which is said.
     """
-    destructive = [command for command in commands if _deed(command, "") is not None]
+    destructive = [command for command in commands if destroys(command)]
     if not destructive or session.yes:
         return
     size = ""
@@ -42,6 +42,11 @@ def confirm(session: Session, commands: list[Command[object]]) -> None:
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         session.tell("nothing was done")
         raise typer.Exit(FAILED)
+
+
+def destroys(command: Command[object]) -> bool:
+    """Tell whether a command destroys data."""
+    return _deed(command, "") is not None
 
 
 def _deed(command: Any, size: str) -> str | None:

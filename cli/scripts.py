@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from dex.cli.confirm import confirm, destroys
 from dex.cli.session import Session
 from dex.cli.values import read_text
 from dex.wcl.commands import Command
-from dex.wcl.errors import DexError
+from dex.wcl.errors import DexError, Refused
 from dex.wcl.parser import Parsed, parse, parse_span
 from dex.wcl.statements import split
 
@@ -90,6 +91,18 @@ def _where(statement: Statement) -> dict[str, Any]:
     return place if statement.file is None else {"file": statement.file, **place}
 
 
-def commands_of(statements: list[Statement]) -> list[Command[Any]]:
-    """Give the commands that could be read."""
-    return [statement.command for statement in statements if isinstance(statement.command, Command)]
+def consent(session: Session, statements: list[Statement]) -> None:
+    """Get consent to what statements destroy; see `confirm`.
+
+    Raises:
+        Refused: there is none, with the facts of the first statement that needs it.
+    """
+    readable = [(number, one) for number, one in enumerate(statements, 1) if isinstance(one.command, Command)]
+    try:
+        confirm(session, [one.command for _, one in readable if isinstance(one.command, Command)])
+    except Refused as error:
+        for number, one in readable:
+            if isinstance(one.command, Command) and destroys(one.command):
+                error.facts.update(_where(one), statement=number, statements=len(statements))
+                break
+        raise

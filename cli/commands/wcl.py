@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dex.cli.confirm import confirm
-from dex.cli.scripts import Statement, commands_of, read_script, read_statements, run_statement
+from dex.cli.scripts import Statement, consent, read_script, read_statements, run_statement
 from dex.cli.session import Ctx, Session
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.wire import to_json
@@ -33,7 +32,7 @@ def run(
     """
     session = ctx.obj
     statements = _statements(text, file)
-    confirm(session, commands_of(statements))
+    consent(session, statements)
     write = _writer(session)
     for number, statement in enumerate(statements, 1):
         try:

@@ -113,8 +113,8 @@ def test_a_report_for_ci_is_written_also_when_the_batch_fails(dex: Dex) -> None:
     ("text", "name", "told"),
     [
         ("SHOW FEEDS;\nSHOW FEED;", "s.wcl 2:6", "expected"),
-        ("SHOW FEEDS; DROP FEED x;", "consent read", "--yes"),
-        (None, "files read", "no file s.wcl"),
+        ("SHOW FEEDS; DROP FEED x;", "s.wcl 1:13", "--yes"),
+        (None, "s.wcl read", "no file s.wcl"),
     ],
     ids=["syntax", "consent", "missing"],
 )
@@ -181,3 +181,19 @@ def test_with_json_the_only_thing_on_stderr_of_a_failure_is_json(dex: Dex) -> No
     assert dex("batch", "-", "-y", "-o", "ndjson", input=TWO).error["statement"] == 1
     done = dex("batch", "-", "-y", "-o", "ndjson", "--continue-on-error", input=TWO)
     assert (done.code, done.error["failed"], done.error["statements"]) == (1, 1, 2)
+
+
+@pytest.mark.spec("X-04", "X-07")
+def test_what_needs_consent_is_told_with_its_place(dex: Dex) -> None:
+    """In a batch, and in statements from a file or an argument; as facts where errors are JSON (cases 8 and 9)."""
+    dex.ok("wcl", "DEFINE STATESTORE s KEYS k")
+    script(dex, "s.wcl", "DEFINE FEED q;\n  DROP STATESTORE s;")
+    for args in (("batch", "s.wcl"), ("wcl", "-f", "s.wcl")):
+        done = dex(*args)
+        assert (done.code, done.out) == (1, b"")
+        assert done.err.startswith("error: s.wcl:2:3: statement 2 of 2: DROP STATESTORE s ")
+        assert "--yes" in done.err
+        facts = dex(*args, "-o", "json").error
+        assert [facts[name] for name in ("file", "line", "column", "statement")] == ["s.wcl", 2, 3, 2]
+    assert dex("wcl", "SHOW FEEDS; DROP STATESTORE s").err.startswith("error: statement 2 of 2: ")
+    assert [feed["name"] for feed in dex.ok("feed", "list").json] == []
