@@ -128,7 +128,10 @@ COMMANDS: Table = {
         },
     ),
     "completion": "Print or install shell completion.",
+    "help": "Show the help of a command, or of all.",
 }
+
+HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class DexCommand(TyperCommand):
@@ -161,16 +164,14 @@ class DexCommand(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Click's signature
         """Write the examples as they are (spec: X-08)."""
-        with formatter.section("Examples"):
-            for line in (self.epilog or "").strip().splitlines():
-                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+        _format_examples(self.epilog or "", formatter)
 
 
 class LazyGroup(TyperGroup):
     """A group that knows its commands by a table and imports one when it is run."""
 
     def __init__(self, *, path: tuple[str, ...] = (), table: Table = COMMANDS, **attributes: Any) -> None:
-        super().__init__(**attributes)
+        super().__init__(context_settings=HELP, **attributes)
         self.path = path
         self.table = table
         self.params = [*self.params, *GLOBAL_OPTIONS]
@@ -203,6 +204,12 @@ class LazyGroup(TyperGroup):
         if not ctx._protected_args:  # noqa: SLF001 - Click keeps the name there
             ctx.fail(f"a command is missing: one of {', '.join(self.table)}")
         return super().invoke(ctx)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as above
+        """Write the examples of the group, where it has some."""
+        examples = getattr(import_module(_module_of(self.path)), "EXAMPLES", "")
+        if examples:
+            _format_examples(examples, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands from the table, importing none."""
@@ -241,11 +248,21 @@ def _format_options(command: Any, ctx: Any, formatter: Any) -> None:
         formatter.write_dl([option.get_help_record(ctx) for option in GLOBAL_OPTIONS if option in parameters])
 
 
+def _format_examples(examples: str, formatter: Any) -> None:
+    with formatter.section("Examples"):
+        for line in examples.strip().splitlines():
+            formatter.write(f"{'':>{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+def _module_of(path: tuple[str, ...]) -> str:
+    return ".".join(("dex.cli.commands", *map(_module_name, path)))
+
+
 def load(path: tuple[str, ...]) -> Any:
     """Import the module of a command and give the command."""
-    module = import_module(".".join(("dex.cli.commands", *map(_module_name, path))))
+    module = import_module(_module_of(path))
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(path[-1], cls=DexCommand, epilog=module.EXAMPLES)(module.run)
+    app.command(path[-1], cls=DexCommand, epilog=module.EXAMPLES, context_settings=HELP)(module.run)
     return typer.main.get_command(app)
 
 

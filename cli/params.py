@@ -10,7 +10,11 @@ RowKey: TypeAlias = Annotated[
     str, typer.Argument(metavar="KEY", help='Key of the row: text, or := and JSON text or {"bytes": ...}.')
 ]
 Payload: TypeAlias = Annotated[
-    str | None, typer.Argument(metavar="PAYLOAD", help="Text, @FILE, or - for standard input.")
+    str | None,
+    typer.Argument(
+        metavar="PAYLOAD",
+        help="Text, @FILE, or - for standard input; @@ begins text that begins with @. Nothing is an empty payload.",
+    ),
 ]
 MutationId: TypeAlias = Annotated[
     str | None, typer.Option("--mutation-id", metavar="ID", help="Identity of this write, for safe repeats.")

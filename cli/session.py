@@ -80,12 +80,10 @@ class Session:
         return registry
 
     def _retention(self) -> "Retention":
-        """Give how much of the journal is kept, where the settings say so."""
+        """Give how much of the journal is kept."""
         from dex.engine.housekeeping import Retention
 
-        size, age = self.settings["journal-max-bytes"], self.settings["journal-max-age"]
-        kept = Retention()
-        return Retention(size or kept.max_bytes, kept.max_age_ms if age is None else int(age * 1000))
+        return Retention(self.settings["journal-max-bytes"], int(self.settings["journal-max-age"] * 1000))
 
     @cached_property
     def out(self) -> Output:

@@ -15,6 +15,8 @@ from dex.wcl.names import did_you_mean
 
 FORMATS = ("table", "json", "ndjson", "yaml", "csv")
 COLORS = ("auto", "always", "never")
+JOURNAL_MAX_BYTES = 256 * 1024 * 1024
+JOURNAL_MAX_AGE_SECONDS = 7 * 24 * 3600.0
 
 Environ = Mapping[str, str]
 
@@ -96,8 +98,8 @@ SETTINGS = (
     Setting("sync-config", _variable("DEX_SYNC_CONFIG"), _path, _none),
     Setting("flows", _variable("DEX_FLOWS"), _sources, lambda _environ: []),
     Setting("color", color_variable, _color, lambda _environ: "auto"),
-    Setting("journal-max-bytes", _none, _bytes, _none),
-    Setting("journal-max-age", _none, parse_duration, _none),
+    Setting("journal-max-bytes", _none, _bytes, lambda _environ: JOURNAL_MAX_BYTES),
+    Setting("journal-max-age", _none, parse_duration, lambda _environ: JOURNAL_MAX_AGE_SECONDS),
 )
 KNOWN = frozenset(setting.name for setting in SETTINGS)
 

@@ -1,8 +1,8 @@
 """Values as they are written on the command line.
 
 `k=v` is text, `k:=JSON` is typed, `k=@FILE` is bytes from a file. A payload is text, `@FILE` or `-` (standard
-input). A key or a value that stands alone is text, or typed when it starts with `:=`. Arguments that are not
-UTF-8 reach a row byte for byte.
+input). Text that begins with `@` is written with another one in front: `@@ann`. A key or a value that stands alone is
+text, or typed when it starts with `:=`. Arguments that are not UTF-8 reach a row byte for byte.
 """
 
 import os
@@ -64,9 +64,15 @@ def payload_from(argument: str) -> bytes:
     """
     if argument == "-":
         return read_bytes("-")
-    if argument.startswith("@"):
-        return read_bytes(argument[1:])
-    return os.fsencode(argument)
+    return read_bytes(argument[1:]) if _names_file(argument) else os.fsencode(_unescaped(argument))
+
+
+def _names_file(argument: str) -> bool:
+    return argument.startswith("@") and not argument.startswith("@@")
+
+
+def _unescaped(argument: str) -> str:
+    return argument[1:] if argument.startswith("@@") else argument
 
 
 def key_from(argument: str) -> bytes:
@@ -108,7 +114,7 @@ def assignment(argument: str, read: ReadJson | None = None) -> tuple[str, Any]:
         raise InputError(f"{argument!r} is not an assignment", "write k=text, k:=JSON or k=@FILE", argument=argument)
     if is_typed:
         return name, (read or typed)(value, argument)
-    return name, read_bytes(value[1:]) if value.startswith("@") else _text(value)
+    return name, read_bytes(value[1:]) if _names_file(value) else _text(_unescaped(value))
 
 
 def assignments(arguments: list[str], read: ReadJson | None = None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "config": "Look at the settings.",
         "context": "Keep named settings.",
         "completion": "Print or install shell completion.",
+        "help": "Show the help of a command, or of all.",
     },
     "store": {
         "list": "List stores.",
@@ -306,6 +307,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         ["SHELL"],
         {"--install": (None, "Write it where the shell finds it, with a line in its start-up file.")},
     ),
+    "help": (["COMMAND..."], {}),
 }
 
 GLOBAL: dict[str, tuple[str | None, str]] = {

@@ -5,11 +5,15 @@ import re
 import signal
 import sqlite3
 import subprocess
+import textwrap
 import time
 from pathlib import Path
 
 import pytest
+import yaml
 
+from dex.cli.settings import JOURNAL_MAX_AGE_SECONDS, JOURNAL_MAX_BYTES
+from dex.engine.housekeeping import Retention
 from tests.acceptance.conftest import DEX, Dex
 
 
@@ -42,6 +46,22 @@ def test_config_show_tells_value_and_origin(dex: Dex) -> None:
     assert [c["name"] for c in dex.ok("context", "list").json] == ["far"]
     assert dex("context", "use", "fra").err.endswith("did you mean far?\n")
     assert dex("context", "add", "x", "timeout=soon").code == 2
+
+
+@pytest.mark.spec("X-01")
+def test_config_show_tells_what_holds_where_nobody_has_said(dex: Dex) -> None:
+    """Defaults are values; what is null is none. The help tells the file, as it can be read."""
+    rows = {row["setting"]: row["value"] for row in dex.ok("config", "show", "-o", "ndjson").lines}
+    rows |= {row["setting"]: row["value"] for row in dex.ok("config", "show").json}
+    assert (rows["output"], rows["journal-max-bytes"], rows["journal-max-age"]) == ("json", 268435456, "7d")
+    assert (Retention().max_bytes, Retention().max_age_ms) == (JOURNAL_MAX_BYTES, JOURNAL_MAX_AGE_SECONDS * 1000)
+    text = dex.ok("config", "--help").text
+    file = dex.home / "config.yaml"
+    file.write_text(textwrap.dedent(text[text.index("      context: staging") : text.index("  A setting comes")]))
+    shown = yaml.safe_load(dex.ok("--config", str(file), "config", "show").text)
+    rows = {row["setting"]: row["value"] for row in shown}
+    assert (rows["data-dir"], rows["timeout"], rows["output"]) == ("/srv/staging", "10s", "yaml")
+    assert set(rows) - {"config", "context"} == set(yaml.safe_load(file.read_text())) - {"context", "contexts"}
 
 
 @pytest.mark.spec("X-01")

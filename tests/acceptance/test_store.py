@@ -55,6 +55,15 @@ def test_any_bytes_are_shown_and_given_back(dex: Dex) -> None:
     assert dex.ok("store", "get", "s", b"k\xff", "--raw").out == b"\xfe"
 
 
+@pytest.mark.spec("X-02", "S-02")
+def test_text_that_begins_with_an_at_sign_can_be_written(employees: Dex) -> None:
+    """@@ stands for one @ that names no file, in payloads and named values."""
+    employees.ok("store", "put", STORE, "u1", "@@ann", "--named", "department=@@x", "--named", "passport=@@")
+    row = employees.ok("store", "get", STORE, "u1").json
+    assert (row["payload"], row["named"]) == ("@ann", {"department": "@x", "passport": "@"})
+    assert employees("store", "put", STORE, "u1", "@ann").code == 2
+
+
 @pytest.mark.spec("X-03", "S-05", "S-06", "S-07", "S-08")
 def test_exit_codes_of_reads_and_writes(employees: Dex) -> None:
     """Not found is 1, an undeclared key 1 (case 31), a taken unique value 3, a reused mutation id 3."""

@@ -39,6 +39,19 @@ def test_every_command_has_help_with_an_example(
 
 
 @pytest.mark.spec("X-08")
+@pytest.mark.parametrize("words", [[], ["store"], ["store", "put"]], ids=" ".join)
+def test_help_is_found_where_people_look_for_it(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    """`dex help …`, `-h` and `--help` are the same; help on nothing known has the nearest."""
+    texts = set()
+    for args in (["help", *words], [*words, "-h"], [*words, "--help"]):
+        assert run_command(args) == 0
+        texts.add(capsys.readouterr().out)
+    assert len(texts) == 1
+    assert run_command(["help", "sotre"]) == 2
+    assert "did you mean store?" in capsys.readouterr().err
+
+
+@pytest.mark.spec("X-08")
 @pytest.mark.parametrize("path", [path for path, _ in LEAVES], ids=" ".join)
 def test_every_example_can_be_parsed(path: tuple[str, ...]) -> None:
     """Options and arguments of the examples are those that the command has."""

@@ -5,7 +5,7 @@ import io
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dex.cli.importing.rows import RowMapping
@@ -33,6 +33,7 @@ def rows(draw: Any) -> StoreRow:
 
 
 @pytest.mark.spec("X-02")
+@settings(max_examples=100, deadline=None, database=None)
 @given(st.lists(rows(), max_size=4))
 def test_rows_come_back_from_csv(written: list[StoreRow]) -> None:
     """Bytes, nulls, values that are not set, empty text and every type are the same after export and import."""
