@@ -22,17 +22,23 @@ class Case(NamedTuple):
 
 
 def report_path(option: str | None) -> Path | None:
-    """Read `--report junit:FILE`.
+    """Read `--report junit:FILE`, and make sure of the file before anything runs that it is to tell of.
 
     Raises:
-        InputError: it has another form.
+        InputError: it has another form, or the file cannot be written.
     """
     if option is None:
         return None
     kind, _, file = option.partition(":")
     if kind != "junit" or not file:
         raise InputError(f"{option!r} is not a report", "write --report junit:FILE")
-    return Path(file)
+    path = Path(file)
+    try:
+        if path.is_file() or path.is_dir() or not path.exists():
+            path.open("ab").close()
+    except OSError as error:
+        raise InputError(f"the report {file} cannot be written: {error.strerror}", "name another file") from error
+    return path
 
 
 def write_junit(path: Path, suite: str, cases: Iterable[Case]) -> None:

@@ -197,3 +197,16 @@ def test_what_needs_consent_is_told_with_its_place(dex: Dex) -> None:
         assert [facts[name] for name in ("file", "line", "column", "statement")] == ["s.wcl", 2, 3, 2]
     assert dex("wcl", "SHOW FEEDS; DROP STATESTORE s").err.startswith("error: statement 2 of 2: ")
     assert [feed["name"] for feed in dex.ok("feed", "list").json] == []
+
+
+@pytest.mark.spec("X-04", "X-05")
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(dex: Dex) -> None:
+    """No statement runs whose outcome could not be told."""
+    script(dex, "s.wcl", "DEFINE FEED q;")
+    (dex.home / "folder").mkdir()
+    for name, told in (("none/x.xml", "No such file"), ("folder", "Is a directory")):
+        for command in (("batch", "s.wcl"), ("smoke",)):
+            done = dex(*command, "--report", f"junit:{name}")
+            assert (done.code, done.out, done.err.count("\n")) == (2, b"", 1)
+            assert done.err.startswith(f"error: the report {name} cannot be written: {told}")
+    assert dex.ok("feed", "list").json == []
