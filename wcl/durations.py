@@ -5,6 +5,7 @@ import re
 from dex.wcl.errors import InputError
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 36500 * _SECONDS["d"]
 _SHAPE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 
 
@@ -12,7 +13,7 @@ def parse_duration(text: str) -> float:
     """Give a duration in seconds.
 
     Raises:
-        InputError: `text` is not a number with one of the units ms, s, m, h, d, or is zero.
+        InputError: `text` is not a number with one of the units ms, s, m, h, d, is zero, or is above a hundred years.
     """
     seconds = parse_duration_or_zero(text)
     if seconds == 0:
@@ -24,13 +25,16 @@ def parse_duration_or_zero(text: str) -> float:
     """Give a duration in seconds, or 0 where none is written out, as `0` or with a unit.
 
     Raises:
-        InputError: `text` is not a number with one of the units ms, s, m, h, d.
+        InputError: `text` is not a number with one of the units ms, s, m, h, d, or is above a hundred years.
     """
     text = text.strip()
     match = _SHAPE.fullmatch("0s" if text == "0" else text)
     if match is None:
         raise InputError(f"{text!r} is not a duration", "write it like 250ms, 30s, 5m or 1h", text=text)
-    return float(match[1]) * _SECONDS[match[2]]
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST:
+        raise InputError(f"a duration of {text[:20]} is too long", "36500d is the longest", text=text)
+    return seconds
 
 
 def format_duration(seconds: float) -> str:

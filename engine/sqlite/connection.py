@@ -20,6 +20,7 @@ _PRAGMAS = (
     "PRAGMA temp_store=MEMORY",
 )
 _BUSY_RETRY_SECONDS = 0.002
+_LONGEST_WAIT_SECONDS = 7 * 24 * 3600.0
 _SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -123,7 +124,9 @@ def _ensure_file(path: Path) -> None:
 
 
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
-    return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=512)
+    # SQLite counts this wait in milliseconds of 31 bits, and one beyond is none at all.
+    wait = min(timeout, _LONGEST_WAIT_SECONDS)
+    return sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False, cached_statements=512)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, timeout: float) -> None:

@@ -60,3 +60,15 @@ def test_a_store_over_a_feed_is_complete_when_define_and_rebuild_return(dex: Dex
     assert dex.ok("store", "export", "s").out == before
     assert dex("feed", "drop", "f", "--yes").code in (1, 3)
     assert dex("store", "put", "s", "k").code == 1
+
+
+@pytest.mark.spec("F-01", "X-03")
+@pytest.mark.parametrize("after", ["99999999999999999999", "-5"])
+def test_a_position_that_there_cannot_be_is_refused(dex: Dex, after: str) -> None:
+    """It is neither the first position nor an error of the database."""
+    dex.ok("feed", "define", "f")
+    page = f'{{"command":"page_history","flow_id":"x","after":{after}}}'
+    for args in (("feed", "page", "f", "--after", after), ("feed", "tail", "f", "--after", after), ("command", page)):
+        done = dex(*args)
+        assert (done.code, done.out, done.err.count("\n")) == (1, b"", 1)
+        assert f"after is {after}, and 0 to " in done.err

@@ -148,3 +148,17 @@ def test_the_time_limit_covers_the_reading_of_the_configuration(dex: Dex) -> Non
     done = dex("--config", "/dev/zero", "store", "list")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert Path("/dev/zero").is_char_device()
+
+
+@pytest.mark.spec("X-03", "X-01")
+def test_a_time_limit_beyond_any_clock_is_refused(dex: Dex) -> None:
+    """From a flag, the environment or the file; what people may mean by for ever works."""
+    (dex.home / "config.yaml").write_text("timeout: 9999999999h\n")
+    for done in (
+        dex("--timeout", "9999999999h", "store", "list"),
+        dex("store", "list", env={"DEX_TIMEOUT": "9" * 400 + "d"}),
+        dex("--config", "config.yaml", "store", "list"),
+    ):
+        assert (done.code, done.out, done.err.count("\n")) == (2, b"", 1)
+        assert ("is too long" in done.err, "36500d is the longest" in done.err, len(done.err) < 150) == (True,) * 3
+    dex.ok("--timeout", "36500d", "feed", "define", "f")

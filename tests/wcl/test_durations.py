@@ -26,7 +26,7 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
         parse_duration(text)
 
 
-@given(st.integers(1, 10**6), st.sampled_from(["ms", "s", "m", "h", "d"]))
+@given(st.integers(1, 36500), st.sampled_from(["ms", "s", "m", "h", "d"]))
 def test_a_formatted_duration_reads_back(count: int, unit: str) -> None:
     """What `config show` prints can be given as a flag."""
     seconds = parse_duration(f"{count}{unit}")

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from dex.wcl.errors import InvalidCommand
+from dex.wcl.values import I64_MAX
 
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -68,6 +69,16 @@ def check_limit(limit: int, largest: int) -> None:
     """
     if not 1 <= limit <= largest:
         raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", "ask for several pages")
+
+
+def check_position(after: int) -> None:
+    """Refuse a position or number that is none: below zero, or above the largest there can be.
+
+    Raises:
+        InvalidCommand: with the limit in the message.
+    """
+    if not 0 <= after <= I64_MAX:
+        raise InvalidCommand(f"after is {after}, and 0 to {I64_MAX} is allowed", "start after 0 to read all")
 
 
 def check_count(count: int, what: str, item: str) -> None:

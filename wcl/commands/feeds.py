@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_count, check_limit, check_mutation_id, check_wait_ms
+from dex.wcl.commands.base import Command, check_count, check_limit, check_mutation_id, check_position, check_wait_ms
 from dex.wcl.commands.stores import MAX_PAGE, Dropped
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.names import check_name
@@ -139,5 +139,6 @@ class PageRecords(Command[FeedPage], frozen=True):
     wait_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_position(self.after)
         check_limit(self.limit, MAX_PAGE)
         check_wait_ms(self.wait_ms)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_count, check_limit, check_wait_ms, snake_case
+from dex.wcl.commands.base import Command, check_count, check_limit, check_position, check_wait_ms, snake_case
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.names import check_text
 
@@ -363,6 +363,7 @@ class PageHistory(Command[HistoryPage], frozen=True):
     wait_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_position(self.after)
         check_limit(self.limit, MAX_FLOW_PAGE)
         check_wait_ms(self.wait_ms)
 
