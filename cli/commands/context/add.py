@@ -8,6 +8,7 @@ from dex.cli.contexts import change
 from dex.cli.session import Ctx
 from dex.cli.settings import KNOWN, check_name, check_setting
 from dex.wcl.errors import InputError
+from dex.wcl.names import check_text
 
 EXAMPLES = """
 dex context add staging data-dir=/srv/dex timeout=30s
@@ -25,12 +26,20 @@ def run(
     A context that exists keeps its other settings; SETTING= takes one away. Rewrites the configuration file; comments
     in it are not kept.
     """
+    if not name.strip():
+        raise InputError("a context needs a name", "write `dex context add NAME SETTING=VALUE`")
+    check_text(name, "name of a context")
     known: dict[str, dict[str, str]] = ctx.obj.settings.config.get("contexts", {})
     values = dict(known.get(name, {}))
+    given: set[str] = set()
     for argument in settings:
         setting, equals, value = argument.partition("=")
         if not equals:
             raise InputError(f"{argument!r} is not SETTING=VALUE", f"settings: {', '.join(sorted(KNOWN))}")
+        if setting in given:
+            raise InputError(f"{setting!r} is given twice", "give each setting one value", setting=setting)
+        given.add(setting)
+        check_text(value, f"value of {setting}")
         if value:
             check_setting(setting, value)
             values[setting] = value
