@@ -31,6 +31,8 @@ _RUNS_AT_ONCE = 64
 _UNACKNOWLEDGED = 256
 _POLL_SECONDS = 0.02
 _FAULT_SECONDS = 1.0
+_GATHERED = 64
+_GATHER_SECONDS = 0.005
 
 
 class Destination(Protocol):
@@ -246,12 +248,14 @@ class StoreWriter:
         self._parts.writer.run(run)
 
     def _acknowledge(self, done: threading.Event) -> None:
-        """Commit what was written, as much at once as there is, and let the runs go."""
+        """Commit what was written, much at once, and let the runs go."""
         while True:
             with self._state:
                 self._state.wait_for(lambda: self._finished or (done.is_set() and not self._busy))
                 if not self._finished:
                     return
+                # A commit waits for the disk: what other threads are about to have written shares it.
+                self._state.wait_for(self._is_gathered, _GATHER_SECONDS)
                 finished, self._finished = self._finished, []
             told = [(pending, record) for pending, record in finished if record is not None]
             try:
@@ -265,6 +269,9 @@ class StoreWriter:
             if told:
                 self._parts.changes.notify()
                 self._parts.work.notify()
+
+    def _is_gathered(self) -> bool:
+        return len(self._finished) >= min(len(self._busy), _GATHERED)
 
     def _commit(self, told: list[tuple[PendingRun, AttributesSynced]]) -> None:
         if not told:
