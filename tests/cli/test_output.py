@@ -1,7 +1,6 @@
 """The output formats: nothing is lost, and tables are safe to look at."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -112,23 +111,6 @@ def test_columns_of_a_long_table_stay_where_they_are(capfdbinary: Capture) -> No
     assert lines[0].index("t") == lines[999].index("x", 8) == lines[3].index("x", 8)
     assert lines[1001].startswith("k00999  999  ")
     assert lines[2].startswith("k00000    0  ")
-
-
-@pytest.mark.spec("X-02")
-def test_a_table_of_many_rows_takes_about_as_long_as_json(capfdbinary: Capture) -> None:
-    """50,000 rows take at most three times as long as ndjson, of which one is for the noise of a busy machine."""
-    rows = [StoreRow(b"k%06d" % n, b"p" * 30, {"dept": f"d{n % 7}", "level": n}) for n in range(50_000)]
-    columns = ["key", "payload", "named.dept", "named.level"]
-
-    def seconds(form: str) -> float:
-        start = time.process_time()
-        Output(form).items(rows, columns)
-        taken = time.process_time() - start
-        capfdbinary.readouterr()
-        return taken
-
-    seconds("table")
-    assert min(seconds("table") for _ in range(2)) < 3 * min(seconds("ndjson") for _ in range(2))
 
 
 @pytest.mark.spec("X-02")
