@@ -1,8 +1,11 @@
 """Real processes that talk in lines."""
 
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -51,3 +54,22 @@ class Child:
         out, err = self.process.communicate(timeout=_PATIENCE)
         assert (self.process.returncode, err) == (0, "")
         return out.splitlines()
+
+
+def pause(process: int, database: Path) -> None:
+    """Stop a process in its tracks, but not in the middle of a commit: the file would be locked for everybody."""
+    with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as connection:
+        while True:
+            os.kill(process, signal.SIGSTOP)
+            while not _has_stopped(process):
+                pass
+            with suppress(sqlite3.OperationalError):
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+                return
+            os.kill(process, signal.SIGCONT)
+
+
+def _has_stopped(process: int) -> bool:
+    states = (task.read_text().rpartition(") ")[2][0] for task in Path(f"/proc/{process}/task").glob("*/stat"))
+    return all(state == "T" for state in states)

@@ -1,5 +1,6 @@
 """A Flow that is synced, a model of what its rows must hold, and processes that sync it."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ CREATE TABLE items (id text, item text, value bigint, PRIMARY KEY (id, item));
 """
 PLAIN = ("Total", "Note", "Secret", "Extra")
 LEASE_SECONDS = 0.8
+_PR_SET_PDEATHSIG = 1
 _INSTANCES = ("a", "b/c", "d")
 
 
@@ -133,6 +135,7 @@ def main() -> None:
         directory, dsn, total_seconds = line.split()
         child = os.fork()
         if child == 0:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # never outlive a test that failed
             _sync(directory, dsn, float(total_seconds))
         sys.stdout.write(f"{child}\n")
         sys.stdout.flush()

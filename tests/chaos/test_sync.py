@@ -19,6 +19,7 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.local import LocalEngine
 from dex.wcl.commands.sync import SyncBacklog
+from tests.chaos.children import pause
 from tests.chaos.conftest import rounds
 from tests.chaos.synced import LEASE_SECONDS, PLAIN, TABLES, Model, Nursery, Order
 from tests.postgres import FENCING_TABLE, Database, Server, running_server
@@ -92,7 +93,7 @@ class Chaos:
     def take_over(self) -> None:
         """Stop the owner in its tracks beyond its lease: another process takes over, and the first comes back."""
         paused = self.owners.pop()
-        os.kill(paused, signal.SIGSTOP)
+        pause(paused, self.data_dir / "dex.db")
         self.owners.append(self.start_sync())
         self.write()
         time.sleep(LEASE_SECONDS * 1.2)

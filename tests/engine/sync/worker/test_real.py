@@ -17,7 +17,7 @@ from dex.engine.sync.config import SyncConfig, SyncRetryPolicy
 from dex.engine.sync.service import Sync
 from dex.wcl.commands.sync import SyncBacklog, SyncDrops
 from dex.wcl.errors import Unavailable
-from tests.chaos.children import Child
+from tests.chaos.children import Child, pause
 from tests.engine.conftest import OpenEngine
 from tests.engine.sync.conftest import store_config
 from tests.engine.sync.worker.flow import TOTAL, Order, synced_to
@@ -163,7 +163,7 @@ def test_a_process_that_stood_still_beyond_its_lease_changes_no_row(
     client.set_attributes("a", {"Items/x": 1, "Items/y": 1})
     with Child(_LATE, data_dir, database.dsn, LEASE, "late") as first:
         assert first.hear() == "about to write"
-        first.signal(signal.SIGSTOP)
+        pause(first.process.pid, data_dir / "dex.db")
         client.set_attributes("a", {"Total": 2, "Items/x": 2, "Items/y": None})
         with working(second.run):
             until(lambda: total(database) == 2)
