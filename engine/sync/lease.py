@@ -36,6 +36,7 @@ class Lease:
         self._owner = clock.new_id()
         self._lock = threading.Lock()
         self._spent = 0
+        self._newest = 0
         self.held: Held | None = None
 
     def keep(self) -> Held | None:
@@ -59,6 +60,7 @@ class Lease:
         with self._lock:
             usable = granted is not None and granted[1] > self._spent
             self.held = Held(*granted, asked + self._duration_ms / 1000) if granted is not None and usable else None
+            self._newest = max(self._newest, 0 if granted is None else granted[1])
             return self.held
 
     def remaining(self) -> float:
@@ -69,7 +71,7 @@ class Lease:
     def lose(self, epoch: int) -> bool:
         """Write no more with an epoch, since a newer one has written; False where that is this process's own."""
         with self._lock:
-            if self.held is not None and self.held.epoch > epoch:
+            if self._newest > epoch:
                 return False
             self.held = None
             return True

@@ -30,6 +30,7 @@ SCOPE = "0"
 _RUNS_AT_ONCE = 64
 _UNACKNOWLEDGED = 256
 _POLL_SECONDS = 0.02
+_PASSING_SECONDS = 0.001
 _FAULT_SECONDS = 1.0
 _GATHERED = 64
 _GATHER_SECONDS = 0.005
@@ -59,6 +60,7 @@ class StoreWriter:
         self._busy: set[int] = set()
         self._finished: list[tuple[PendingRun, AttributesSynced | None]] = []
         self._cursor = 0
+        self._passed = 0
 
     def run(self, stop: threading.Event) -> None:
         """Write until `stop` is set, and finish what is under way then."""
@@ -70,7 +72,7 @@ class StoreWriter:
                 while not stop.is_set():
                     seen = self._parts.changes.seen()
                     if not self._submit_due_or_pause(pool, stop):
-                        self._parts.changes.wait(seen, _POLL_SECONDS)
+                        self._rest(stop, seen)
         finally:
             done.set()
             with self._state:
@@ -81,6 +83,14 @@ class StoreWriter:
         """Tell whether no run is being written."""
         with self._state:
             return not self._busy
+
+    def _rest(self, stop: threading.Event, seen: int) -> None:
+        """Wait for a commit, up to a moment; after passing many runs that wait, for about as long as that took."""
+        seconds, self._passed = self._passed * _PASSING_SECONDS, 0
+        if seconds > _POLL_SECONDS:
+            stop.wait(seconds)
+        else:
+            self._parts.changes.wait(seen, _POLL_SECONDS)
 
     def _submit_due_or_pause(self, pool: Executor, stop: threading.Event) -> bool:
         try:
@@ -111,8 +121,11 @@ class StoreWriter:
                 self._busy.add(pending.run)
             pool.submit(self._attempt, pending, stop)
             submitted = True
+        if submitted or found or last is None:
+            return submitted
         # Runs that wait are passed at once, so that the others do not wait for a turn round all of them.
-        return submitted or (not found and last is not None)
+        self._passed += 1
+        return True
 
     def _attempt(self, pending: PendingRun, stop: threading.Event) -> None:
         """Write one transaction of a run, and see that the run is let go whatever happens."""

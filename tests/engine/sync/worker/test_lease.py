@@ -141,6 +141,11 @@ def test_a_write_fenced_by_this_process_itself_is_neither_counted_nor_the_end(sc
     s.lease.keep()
     assert s.lease.lose(held.epoch) is False
     assert s.lease.held.epoch == 2
+    s.lease.spend(2)
+    assert s.lease.lose(held.epoch) is False
+    s.lease.keep()
+    assert s.lease.lose(3) is True
+    assert s.lease.held is None
 
 
 @pytest.mark.spec("Y-17")
