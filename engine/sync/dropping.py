@@ -1,11 +1,13 @@
 """Giving entries up: each is told in the log and counted, once it is certain (spec: Y-19, Y-22)."""
 
 import logging
+import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
 from dex.engine.flows.records import AttributesSynced
 from dex.engine.flows.runtime.parts import Parts
+from dex.engine.sync import backlog
 from dex.engine.sync.backlog import Mark
 from dex.engine.sync.metrics import SyncMetrics
 
@@ -22,6 +24,12 @@ def drop(parts: Parts, store: str, marks: list[Mark], reason: str, metrics: Sync
     dropped: Any = parts.commit(AttributesSynced(store=store, entries=entries, dropped=reason))
     runs = {mark.run: (mark.flow_id, mark.run_id) for mark in marks}
     report_dropped(store, [(*runs[run], key) for run, key in dropped], reason, metrics)
+
+    def forget(connection: sqlite3.Connection, *_: object) -> bool:
+        backlog.forget_settled(connection, store)
+        return False
+
+    parts.writer.run(forget)
 
 
 def report_dropped(store: str, entries: Iterable[tuple[str, str, str]], reason: str, metrics: SyncMetrics) -> None:

@@ -214,7 +214,8 @@ def test_entries_are_dropped_when_they_have_been_pending_for_the_total_duration(
     s.worker._measure()
     assert s.drops() == [(*each, "its retry budget is used up") for each in (("a", "Note"), ("a", "Total"))]
     s.destination.answer = written
-    clock.advance(300_000)
+    if scope is STORE:
+        clock.advance(300_000)  # the store waits on, a run of which nothing is pending does not
     s.client.set_attributes("a", {"Total": 3})
     s.turn_of("a")
     assert s.destination.rows == {"a": {"Total": 3}}
