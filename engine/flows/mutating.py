@@ -284,9 +284,15 @@ def _event(connection: Any, run: Run, target: Any) -> int:
             raise Refused(f"{target!r} is no place to travel to", "see `dex flow time-travel --help`")
     if found is None:
         raise NotFound(
-            f"run {run.run_id} of Flow {run.flow_id!r} has no such place: {msgspec.to_builtins(target)}",
+            f"run {run.run_id} of Flow {run.flow_id!r} has no {_place(target)}",
             "see `dex flow history`",
             flow_id=run.flow_id,
             run_id=run.run_id,
         )
     return found
+
+
+def _place(target: Any) -> str:
+    """Give a place to travel to as people write it: `event:3`, `step:Ship`."""
+    kind, *values = msgspec.to_builtins(target).values()
+    return ":".join([kind.replace("step_type", "step").replace("_", "-"), *map(str, values)])

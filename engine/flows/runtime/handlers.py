@@ -34,7 +34,10 @@ class Call:
             return self._bounded(self._timeout, function, *arguments)
         except DexError:
             raise
-        except (Exception, SystemExit, _cancelled_error()) as error:
+        except BaseException as error:
+            # Whatever a handler raises is its failure, but Ctrl-C in the main thread is the person's.
+            if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+                raise
             raise WorkerInvocationError(
                 f"{self._what} raised {type(error).__name__}: {error}",
                 "look at the handler; nothing of this call was kept",
@@ -70,13 +73,6 @@ class Call:
         if failure:
             raise failure[0]
         return outcome[0]
-
-
-def _cancelled_error() -> type[BaseException]:
-    """Give asyncio's error of a cancelled task, once there is an error: importing asyncio takes long."""
-    from asyncio import CancelledError
-
-    return CancelledError
 
 
 def _complete(result: Any) -> Any:

@@ -273,6 +273,7 @@ def test_a_wait_that_fails_for_good_fails_the_flow_or_is_skipped(client, work, c
         None,
         Wait.skip_immediately(),
         lambda c, i: sys.exit(2),
+        lambda c, i: (_ for _ in ()).throw(KeyboardInterrupt),
         lambda c, i: OUT.delete(c, "x") or graceful_complete(),
         lambda c, i: OUT.delete(c, "5") or graceful_complete(),
         lambda c, i: c.record_event("\ud800") or graceful_complete(),

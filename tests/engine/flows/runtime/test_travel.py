@@ -310,3 +310,18 @@ def test_the_new_run_stands_on_its_own_when_the_old_one_is_purged(client, work):
     work()
     assert client.wait_for_flow("d").output == [[1, 2], False, "kept"]
     assert client.get_attributes("d") == {"N": 1, "Other": "kept"}
+
+
+@pytest.mark.spec("FL-13")
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        (TimeTravelOptions.to_event(99), "has no event:99"),
+        (TimeTravelOptions.to_step_type("A"), "has no step:A"),
+        (TimeTravelOptions.to_step_execution("A-7"), "has no step-execution:A-7"),
+    ],
+)
+def test_a_place_that_is_not_there_is_told_as_it_is_written(client, options, place):
+    client.start_flow(Desk(), "d")
+    with pytest.raises(NotFound, match=place):
+        client.time_travel("d", options)
