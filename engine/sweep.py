@@ -5,7 +5,7 @@ import time
 
 from dex.engine.catalog import Catalog, touch
 
-_ROWS = 8
+_ROWS = 4
 
 
 def sweep(connection: sqlite3.Connection, catalog: Catalog, seconds: float) -> bool:
