@@ -125,10 +125,10 @@ def test_if_exists_forgives_a_store_that_is_not_there_and_one_that_was_dropped(s
 def test_what_is_left_is_swept_in_bounded_passes_down_to_the_last_page(still, end):
     """No pass deletes more than a few rows before it looks at the time; counted, not timed."""
     still.execute(DefineStateStore(name="s", named_keys=[NamedKey("k")]))
-    still.execute_many([PutRow(store="s", key=f"{i}".encode(), named={"k": i}) for i in range(100)])
+    still.execute_many([PutRow(store="s", key=f"{i}".encode(), named={"k": i}) for i in range(101)])
     still.execute(end)
     left, sizes = _sweep_steps(still)
-    assert left == [*range(100 - _ROWS, 0, -_ROWS), 0]
+    assert left == [*range(101 - _ROWS, 0, -_ROWS), 0]
     assert _ROWS <= 32
     assert sizes == [["rows_1_0"]] * (len(left) - 1) + [[]]
     tables = _query(still, "SELECT name FROM sqlite_master WHERE name LIKE 'rows_1_0%'")
