@@ -5,7 +5,7 @@ import time
 
 from dex.engine.catalog import Catalog, touch
 
-_ROWS = 4
+_ROWS = 16
 
 
 def sweep(connection: sqlite3.Connection, catalog: Catalog, seconds: float) -> bool:
