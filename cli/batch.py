@@ -7,13 +7,14 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from dex.cli.exits import DONE, error_to_json, exit_code, write_error
+from dex.cli.exits import DONE, exit_code, write_error
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.progress import progress
 from dex.cli.scripts import Statement, consent, read_script, run_statement
 from dex.cli.session import Session
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.wire import to_json
+from dex.wcl.wireerrors import error_to_json
 
 COLUMNS = ["file", "line", "column", "status", "seconds", "command", "result", "error"]
 

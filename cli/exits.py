@@ -85,6 +85,7 @@ def conclude(error: BaseException, style: Style) -> int:
 def warn(problem: DexError, style: Style) -> None:
     """Write one line about what went wrong beside a command that goes on."""
     from dex.cli.render.text import printable
+    from dex.wcl.wireerrors import error_to_json
 
     if style.json:
         say(_json({"warning": error_to_json(problem)}))
@@ -93,16 +94,11 @@ def warn(problem: DexError, style: Style) -> None:
         say(f"warning: {printable(_place(facts) + str(problem))}\n")
 
 
-def error_to_json(error: DexError) -> dict[str, Any]:
-    """Give kind, message, remedy and facts of an error in the forms that JSON has."""
-    from dex.wcl.values import value_to_json
-
-    return {name: value_to_json(value) for name, value in error.as_dict().items()}
-
-
 def _facts(error: BaseException) -> dict[str, Any]:
     """Give kind, message, remedy and facts of any error."""
     if isinstance(error, DexError):
+        from dex.wcl.wireerrors import error_to_json
+
         return error_to_json(error)
     if isinstance(error, KeyboardInterrupt):
         return {"kind": "cancelled", "message": "cancelled", "remedy": ""}

@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
-
 from dex.cli.values import assignments, payload_from, value_from
+from dex.wcl import jsontext
 from dex.wcl.durations import parse_duration
 from dex.wcl.errors import InputError, ValueMappingError
-from dex.wcl.values import nested_too_deeply
 
 
 def input_from(argument: str | None, what: str = "--input") -> Any:
@@ -29,16 +27,9 @@ def read_json(text: str | bytes, what: str) -> Any:
     """Read JSON; `what` is what an error says is wrong.
 
     Raises:
-        InputError: it is not JSON, or a number is out of range.
+        InputError: it is not JSON, a number is out of range, or an object has a name twice.
     """
-    try:
-        return msgspec.json.decode(text)
-    except RecursionError as error:
-        raise nested_too_deeply() from error
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(
-            f"{what} is not JSON: {error}", """text has its own double quotes, inside single ones: '"text"'"""
-        ) from error
+    return jsontext.read_json(text, what, """text has its own double quotes, inside single ones: '"text"'""")
 
 
 def attributes_from(arguments: list[str]) -> dict[str, Any]:

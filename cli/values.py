@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dex.wcl.errors import InputError
-from dex.wcl.values import nested_too_deeply, value_from_json
+from dex.wcl.values import value_from_json
 
 ReadJson: TypeAlias = Callable[[str, str], Any]
 """Reads JSON; its second argument is what to quote in an error."""
@@ -136,16 +136,11 @@ def typed(text: str, argument: str) -> Any:
     """Read JSON as a value; `argument` is what to quote in an error.
 
     Raises:
-        InputError: `text` is not JSON, or a number is out of range.
+        InputError: `text` is not JSON, a number is out of range, or an object has a name twice.
     """
-    import msgspec
+    from dex.wcl.jsontext import read_json
 
-    try:
-        return value_from_json(msgspec.json.decode(text))
-    except RecursionError as error:
-        raise nested_too_deeply() from error
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(f"the JSON in {argument!r} is wrong: {error}", "quote text, as in k:='\"text\"'") from error
+    return value_from_json(read_json(text, f"the value in {argument!r}", "quote text, as in k:='\"text\"'"))
 
 
 def _text(argument: str) -> str | bytes:

@@ -1,8 +1,11 @@
 """SHOW and DESCRIBE: what is defined, and how much there is of it (spec: W-03, W-11, S-19)."""
 
+from operator import attrgetter
+
 from dex.engine.catalog import Store, feed_summary, summary
 from dex.engine.clock import iso
 from dex.engine.feeds import totals as feed_totals
+from dex.engine.freshness import current
 from dex.engine.reader import Snapshot
 from dex.engine.stores import reads
 from dex.engine.stores.materialise import is_behind, last_seq, unique_conflicts
@@ -11,7 +14,9 @@ from dex.wcl.commands import (
     DescribeStateStore,
     FeedDescription,
     FeedSummary,
+    Freshness,
     ShowFeeds,
+    ShowFreshness,
     ShowStateStores,
     StoreDescription,
     StoreSummary,
@@ -73,3 +78,10 @@ def describe_feed(snapshot: Snapshot, command: DescribeFeed) -> FeedDescription:
 
 def _summary(snapshot: Snapshot, store: Store) -> StoreSummary:
     return summary(store, building=is_behind(snapshot.connection, store))
+
+
+def show_freshness(snapshot: Snapshot, _command: ShowFreshness) -> Freshness:
+    """Tell the journal's last position, and how current the store is that lags most behind it (spec: P-01)."""
+    live = (store for store in snapshot.catalog.stores.values() if not store.dropped)
+    lags = [reads.freshness(snapshot, store) for store in live if store.feed is not None]
+    return min(lags, key=attrgetter("applied_seq"), default=current(snapshot.seq))

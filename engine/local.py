@@ -3,13 +3,11 @@
 import os
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine import describing, feeds
 from dex.engine.clock import Clock, SystemClock
-from dex.engine.freshness import current
 from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
@@ -22,12 +20,12 @@ from dex.wcl.commands import (
     DescribeFeed,
     DescribeStateStore,
     FeedPage,
-    Freshness,
     GetBy,
     GetRow,
     PageRecords,
     PageRows,
     ShowFeeds,
+    ShowFreshness,
     ShowStateStores,
 )
 from dex.wcl.errors import Conflict, DexError
@@ -153,13 +151,6 @@ class LocalEngine:
             if on_pass is not None:
                 on_pass()
 
-    def freshness(self) -> Freshness:
-        """Tell the journal's last position, and how current the store is that lags most behind it (spec: P-01)."""
-        with self._readers.snapshot() as snapshot:
-            live = (store for store in snapshot.catalog.stores.values() if not store.dropped)
-            lags = [reads.freshness(snapshot, store) for store in live if store.feed is not None]
-            return min(lags, key=attrgetter("applied_seq"), default=current(snapshot.seq))
-
     def close(self) -> None:
         """End the housekeeping and close the file; a closed engine raises Unavailable.
 
@@ -222,6 +213,7 @@ class LocalEngine:
 
 _IN_SNAPSHOT: dict[type[Command[Any]], Callable[[Snapshot, Any], Any]] = {
     PageRows: reads.page,
+    ShowFreshness: describing.show_freshness,
     ShowStateStores: describing.show_state_stores,
     DescribeStateStore: describing.describe_state_store,
     ShowFeeds: describing.show_feeds,

@@ -7,15 +7,18 @@ small converter for each type and keeps it.
 import types
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
 from dex.wcl.commands import AnyCommand, Command
 from dex.wcl.edge import to_edge
 from dex.wcl.errors import DexError, InputError
+from dex.wcl.jsontext import read_json
 from dex.wcl.names import did_you_mean
 from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, nested_too_deeply, value_from_json, value_to_json
+
+R = TypeVar("R")
 
 Converter = Callable[[Any], Any]
 
@@ -38,15 +41,10 @@ def decode_commands(data: bytes | str) -> tuple[list[Command[Any]], bool]:
     """Read one typed command or a list of them from JSON; the flag tells whether it was a list (spec: W-09).
 
     Raises:
-        InputError: not JSON, an unknown command or field, or a field of another type, with the path of it.
+        InputError: not JSON, a name given twice, an unknown command or field, or a field of another type, with its path.
         InvalidCommand: a command that breaks its contract.
     """
-    try:
-        raw = msgspec.json.decode(data)
-    except RecursionError as error:
-        raise nested_too_deeply() from error
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(f"this is not JSON: {error}", 'write {"command": "show_state_stores"}') from error
+    raw = read_json(data, "this", 'write {"command": "show_state_stores"}')
     if isinstance(raw, list):
         return [command_from(item, f"$[{index}]") for index, item in enumerate(raw)], True
     return [command_from(raw)], False
@@ -74,6 +72,25 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         raise InputError(f"not a command: {detail}", _shape(tag)) from error
 
 
+def result_from(command: Command[R], raw: Any) -> R:
+    """Read the result of a command from what `to_json` gives for it.
+
+    Raises:
+        InputError: it is not such a result.
+    """
+    try:
+        return msgspec.convert(raw, _result_type(type(command)), dec_hook=_decode_hook)  # type: ignore[no-any-return]
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise InputError(f"not a result of {command.__struct_config__.tag}: {error}", "") from error
+
+
+@cache
+def _result_type(command: type[Command[Any]]) -> Any:
+    """Give the result that a command declares, as the parameter of its base."""
+    (base,) = command.__orig_bases__  # type: ignore[attr-defined]
+    return get_args(base)[0]
+
+
 def _shape(tag: Any) -> str:
     """Say where the fields of a command are told."""
     command = next((one for one in get_args(any_command()) if one.__struct_config__.tag == tag), None)
@@ -86,10 +103,11 @@ def _shape(tag: Any) -> str:
 
 @cache
 def any_command() -> Any:
-    """Give the union of all typed commands, those on Flows included."""
+    """Give the union of all typed commands, those on Flows and on sync included."""
     from dex.wcl.commands.flows import AnyFlowCommand
+    from dex.wcl.commands.sync import AnySyncCommand
 
-    return AnyCommand | AnyFlowCommand
+    return AnyCommand | AnyFlowCommand | AnySyncCommand
 
 
 @cache
@@ -105,6 +123,8 @@ def _decode_hook(kind: Any, data: Any) -> Any:
 @cache
 def _struct_converter(struct: type[msgspec.Struct]) -> Converter:
     """Compile the writer of one struct; a field that is a default and may be omitted is left out."""
+    if hasattr(struct, "to_json"):
+        return struct.to_json  # type: ignore[no-any-return]  # one that knows its own form
     config = struct.__struct_config__
     fields = [
         (field.name, field.encode_name, _converter(field.type), _omitted(field) if config.omit_defaults else _NEVER)

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from dex.cli.confirm import confirm
-from dex.cli.exits import error_to_json, exit_code
+from dex.cli.exits import exit_code
 from dex.cli.session import Ctx
 from dex.cli.values import payload_from
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.schema import command_schema
 from dex.wcl.wire import decode_commands, to_json
+from dex.wcl.wireerrors import error_to_json
 
 EXAMPLES = """
 dex command '{"command": "define_state_store", "name": "s", "named_keys": [{"name": "k", "unique": true}]}'

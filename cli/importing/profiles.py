@@ -8,17 +8,20 @@ from typing import Any
 from dex.engine.flows.edge import from_edge
 from dex.samples.customer_directory import CustomerDirectory, CustomerProfile
 from dex.wcl.errors import DexError
+from dex.wcl.jsontext import refuse_repeated_names
 
 # Upserts that wait for the disk at the same time share a commit.
 _THREADS = 16
 
 
-def profile_from(record: dict[str, Any], _raw: bytes) -> CustomerProfile:
+def profile_from(record: dict[str, Any], raw: bytes) -> CustomerProfile:
     """Make a profile of a record with its four fields, in lowerCamelCase or snake_case.
 
     Raises:
+        InputError: a field is given twice.
         ValueMappingError: a field is unknown, missing or no text.
     """
+    refuse_repeated_names(raw, "the record")
     profile: CustomerProfile = from_edge(record, CustomerProfile)
     return profile
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from dex.cli.importing.fields import read_field
 from dex.wcl.commands import AppendRecords, FeedRecord
 from dex.wcl.errors import InputError
+from dex.wcl.jsontext import refuse_repeated_names
 from dex.wcl.values import blob_from_json
 
 if TYPE_CHECKING:
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 _FIELDS = frozenset({"key", "metadata", "payload"})
 
 
-def record_from(record: dict[str, Any], _raw: bytes) -> FeedRecord:
+def record_from(record: dict[str, Any], raw: bytes) -> FeedRecord:
     """Make a feed record of {key, metadata, payload}.
 
     Raises:
-        InputError, InvalidCommand: a field is unknown or missing, or its value is wrong.
+        InputError, InvalidCommand: a field is unknown, missing or given twice, or its value is wrong.
     """
+    refuse_repeated_names(raw, "the record")
     unknown = next((name for name in record if name not in _FIELDS | {"seq"}), None)
     if unknown is not None:
         raise InputError(f"unknown field {unknown!r}", "a line is {key, metadata, payload}")

@@ -10,6 +10,7 @@ from dex.cli.importing.run import Reading
 from dex.cli.rowcells import blob_from_cell, from_cell, key_in
 from dex.wcl.commands import PutRow
 from dex.wcl.errors import InputError
+from dex.wcl.jsontext import refuse_repeated_names
 from dex.wcl.names import did_you_mean
 from dex.wcl.values import blob_from_json, value_from_json
 
@@ -85,17 +86,19 @@ class RowMapping(NamedTuple):
             raise InputError("there is no column 'key'", _MAP)
 
     def _mapped(self, record: dict[str, Any], raw: bytes) -> PutRow:
-        """Make the command that puts a record; `raw` is the record as JSON.
+        """Make the command that puts a record; `raw` is the record as JSON. What its fields hold is kept as it is.
 
         Raises:
             InputError, InvalidCommand: the record does not have the fields or values that a row needs.
         """
+        refuse_repeated_names(raw, "the record", nested=False)
         key = read_field(_key, record, str(self.key_field))
         payload = raw if self.payload_field is None else read_field(_payload, record, self.payload_field)
         named = {key: read_field(value_from_json, record, field) for key, field in self.named.items()}
         return PutRow(store=self.store, key=key, payload=payload, named=named)
 
-    def _exported(self, record: dict[str, Any], _raw: bytes) -> PutRow:
+    def _exported(self, record: dict[str, Any], raw: bytes) -> PutRow:
+        refuse_repeated_names(raw, "the record")
         if not record.keys() <= _EXPORTED:
             unknown = next(name for name in record if name not in _EXPORTED)
             raise InputError(f"unknown field {unknown!r}", "a line is {key, payload, named}, or use --key-field")

@@ -30,7 +30,7 @@ from dex.cli.shell.meta import run_meta
 from dex.cli.shell.names import LiveNames, target_exists
 from dex.cli.shell.results import Results
 from dex.cli.shell.toolbar import toolbar_text
-from dex.wcl.commands import Freshness
+from dex.wcl.commands import Freshness, ShowFreshness
 from dex.wcl.errors import DexError, InputError
 
 PROMPT: StyleAndTextTuples = [("ansicyan", "dex> ")]
@@ -168,6 +168,6 @@ class Shell:
     def _ask_freshness(self) -> Freshness | None:
         """Ask the target how current it is; one that is not there yet is not made."""
         try:
-            return self.session.engine.freshness() if target_exists(self.session) else None
+            return self.session.engine.execute(ShowFreshness()) if target_exists(self.session) else None
         except DexError:
             return None

@@ -46,6 +46,7 @@ from dex.wcl.commands.stores import (
     RecordKey,
     RowDeleted,
     RowWritten,
+    ShowFreshness,
     ShowStateStores,
     Source,
     StoreCleared,
@@ -83,6 +84,7 @@ AnyCommand: TypeAlias = (
     | PageRows
     | AppendRecords
     | PageRecords
+    | ShowFreshness
 )
 
 __all__ = [
@@ -125,6 +127,7 @@ __all__ = [
     "RowDeleted",
     "RowWritten",
     "ShowFeeds",
+    "ShowFreshness",
     "ShowStateStores",
     "Source",
     "Statement",

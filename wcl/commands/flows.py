@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from dex.wcl.commands.base import Command, check_count, check_limit, check_position, check_wait_ms, snake_case
+from dex.wcl.edge import to_edge
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.names import check_text
 
@@ -44,6 +45,10 @@ class Encoded(msgspec.Struct, frozen=True):
     """A value that the SDK has already put into its stored form, by the type that the Flow declares."""
 
     data: bytes
+
+    def to_json(self) -> Any:
+        """Give the value as JSON at the edge: an engine elsewhere reads it by the type that it knows."""
+        return to_edge(msgspec.msgpack.decode(self.data))
 
 
 class FlowStarted(msgspec.Struct, kw_only=True):

@@ -310,6 +310,10 @@ class PageRows(Command[StorePage], frozen=True):
         check_limit(self.limit, MAX_PAGE)
 
 
+class ShowFreshness(Command[Freshness], frozen=True):
+    """Tell the journal's last position, and how current the store is that lags most behind it (spec: P-01)."""
+
+
 def check_named_keys(names: list[str]) -> None:
     """Refuse more than ten named keys, a name twice or a blank one: the declaration contract (spec: W-07).
 

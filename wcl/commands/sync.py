@@ -1,5 +1,7 @@
 """Commands that look at Attribute Store sync, and their results (spec: Y-25)."""
 
+from typing import TypeAlias
+
 import msgspec
 
 from dex.wcl.commands.base import Command, check_limit
@@ -80,3 +82,6 @@ class ShowSyncTotals(Command[SyncTotals], frozen=True):
     """Count what is pending, given up, and written after a position of the journal (spec: Y-24)."""
 
     after: int | None = None
+
+
+AnySyncCommand: TypeAlias = SyncBacklog | SyncDrops | ShowSyncTotals

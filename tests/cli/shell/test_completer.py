@@ -58,7 +58,7 @@ def offered(text: str) -> list[str]:
         ("\\d accounts.t", ["\\d accounts.tagged"]),
         ("\\d eu", ["\\d 'eu orders'"]),
         ("\\df ", ["\\df accounts.events"]),
-        ('{"command": "show_s', ['{"command": "show_state_stores']),
+        ('{"command": "show_st', ['{"command": "show_state_stores']),
         ('{"command": "get_row", "store": "accounts.e', ['{"command": "get_row", "store": "accounts.employees']),
         ('{"command": "page_records", "feed": "', ['{"command": "page_records", "feed": "accounts.events']),
         ('{"key": "acc', []),

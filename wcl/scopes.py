@@ -1,0 +1,42 @@
+"""What a command may do to its target: `read` changes nothing, `write` changes rows, records and Flows, and `admin`
+changes what is defined or destroys it whole (spec: K-02).
+
+A server asks it of tokens; a client asks it before it sends a command again.
+"""
+
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from dex.wcl.commands import Command
+
+Scope: TypeAlias = Literal["read", "write", "admin"]
+
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+"""From the least to the most that is allowed; each includes those before it."""
+
+
+def scope_of(command: Command[Any]) -> Scope:
+    """Give the scope that a command needs."""
+    return _scopes()[str(command.__struct_config__.tag)]
+
+
+@cache
+def _scopes() -> dict[str, Scope]:
+    return {tag: scope for scope, tags in _TAGS.items() for tag in tags.split()}
+
+
+# Written out, so that a new command is no read by default: a test compares them with all there are.
+_TAGS: dict[Scope, str] = {
+    "read": """
+        show_state_stores describe_state_store show_feeds describe_feed get_row get_by page_rows page_records
+        show_freshness get_attributes list_messages wait_for_flow wait_for_step wait_for_attribute describe_flow
+        get_flow_state page_history search_flows show_flow_types sync_backlog sync_drops show_sync_totals
+    """,
+    "write": """
+        put_row delete_row append_records start_flow invoke_rpc set_attributes publish_messages delete_messages
+        stop_flow time_travel skip_timer update_flow_config
+    """,
+    "admin": """
+        define_state_store drop_state_store clear_state_store rebuild_state_store define_feed drop_feed purge_flow
+    """,
+}
