@@ -1,23 +1,32 @@
-"""Which runs have calls under way, told between the processes of a data directory (spec: FL-14).
+"""What the processes of a data directory tell each other of their calls (spec: FL-07, FL-14).
 
 A call holds a shared lock on one byte of a file, whose place is made of the run id; who closes the run asks for that
-byte alone. The system drops the locks of a process that ends, however it ends. The locks belong to an open file and
-not to the process, so that two engines in one process do not mix.
+byte alone. Each attribute that a call locks has a byte of its own as well. The system drops the locks of a process that
+ends, however it ends. The locks belong to an open file and not to the process, so that two engines in one process do
+not mix.
 """
 
 import errno
 import fcntl
 import os
 import struct
+from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
 
+from dex.wcl.errors import Refused, Unavailable
+
 # struct flock of Linux: type, whence, start, length, process.
-_FLOCK = "hhqqi0q"
+_FLOCK = struct.Struct("hhqqi0q").pack
+_HELD = (errno.EAGAIN, errno.EACCES)
+_TAKING = 1 << 62  # beyond all places that are made of names
 
 
 class CallGate:
-    """The gate of a data directory; the file is made when it is first used."""
+    """The gate of a data directory; the file is made when it is first used.
+
+    What one engine holds does not keep the same engine out: between its threads `Locks` decides.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,31 +35,44 @@ class CallGate:
 
     def enter(self, run_id: str) -> None:
         """Tell that a call of a run is under way, once no other process is committing its close."""
-        if self._inside is None:
-            self._inside = self._open()
-        _lock(self._inside, fcntl.F_RDLCK, run_id, wait=True)
+        self._set(self._entered(), fcntl.F_RDLCK, _place(run_id), wait=True)
 
     def leave(self, run_id: str) -> None:
         """Tell that no call of a run is under way here any more."""
         if self._inside is not None:
-            _lock(self._inside, fcntl.F_UNLCK, run_id, wait=False)
+            self._set(self._inside, fcntl.F_UNLCK, _place(run_id))
 
     def shut(self, run_id: str) -> bool:
         """Let nobody enter until `reopen`; False, and nothing is done, where a call is under way anywhere."""
         if self._outside is None:
             self._outside = self._open()
-        try:
-            _lock(self._outside, fcntl.F_WRLCK, run_id, wait=False)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                return False
-            raise
-        return True
+        return self._set(self._outside, fcntl.F_WRLCK, _place(run_id))
 
     def reopen(self, run_id: str) -> None:
         """Let calls of a run enter again."""
         if self._outside is not None:
-            _lock(self._outside, fcntl.F_UNLCK, run_id, wait=False)
+            self._set(self._outside, fcntl.F_UNLCK, _place(run_id))
+
+    def lock(self, flow_id: str, keys: Collection[str]) -> str | None:
+        """Lock attributes of a Flow, all or none; gives None, or the first that another process has.
+
+        Only one process takes locks at a time, so that nobody meets those of a call that does not get all of its own.
+        """
+        gate = self._entered()
+        self._set(gate, fcntl.F_WRLCK, _TAKING, wait=True)
+        for key in keys:
+            if not self._set(gate, fcntl.F_WRLCK, _place_of_lock(flow_id, key)):
+                self.unlock(flow_id, keys)
+                return key
+        self._set(gate, fcntl.F_UNLCK, _TAKING)
+        return None
+
+    def unlock(self, flow_id: str, keys: Collection[str]) -> None:
+        """Let go of locks; also of what an interrupt has left of taking them."""
+        if self._inside is not None:
+            for key in keys:
+                self._set(self._inside, fcntl.F_UNLCK, _place_of_lock(flow_id, key))
+            self._set(self._inside, fcntl.F_UNLCK, _TAKING)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -59,12 +81,40 @@ class CallGate:
                 os.close(descriptor)
         self._inside = self._outside = None
 
+    def _entered(self) -> int:
+        if self._inside is None:
+            self._inside = self._open()
+        return self._inside
+
     def _open(self) -> int:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(
+                f"cannot use {self._path}: {error.strerror}",
+                "check the folder's owner and mode",
+                path=str(self._path),
+            ) from error
+
+    def _set(self, descriptor: int, kind: int, place: int, *, wait: bool = False) -> bool:
+        """Set the lock of one byte; False where somebody else's is in the way."""
+        command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
+        try:
+            fcntl.fcntl(descriptor, command, _FLOCK(kind, os.SEEK_SET, place, 1, 0))
+        except OSError as error:
+            if error.errno in _HELD:
+                return False
+            raise Unavailable(
+                f"cannot lock {self._path}: {error.strerror}", "try again in a moment", path=str(self._path)
+            ) from error
+        return True
 
 
-def _lock(descriptor: int, kind: int, run_id: str, *, wait: bool) -> None:
-    place = int.from_bytes(blake2b(run_id.encode(), digest_size=7).digest())
-    command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
-    fcntl.fcntl(descriptor, command, struct.pack(_FLOCK, kind, os.SEEK_SET, place, 1, 0))
+def _place(name: str) -> int:
+    """Give the byte of a run id, or of any other text: of 2⁶², so that two do not meet by chance."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) >> 2
+
+
+def _place_of_lock(flow_id: str, key: str) -> int:
+    return _place(f"{flow_id}\n{key}")  # no Flow ID has a line break, and neither has a run id

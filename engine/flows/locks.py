@@ -1,7 +1,8 @@
 """Locks of attributes: held by the process that runs the handler, all or none, never queued (spec: FL-07).
 
-They vanish with the process. Across processes the version of each locked attribute is checked at commit, and a gate
-tells which runs have calls that a close has to wait for.
+Here is what the threads of one process hold; a gate tells the other processes, and which runs have calls that a close
+has to wait for. Locks vanish with the process. Who writes without them is found at commit, by the version of each
+locked attribute.
 """
 
 import threading
@@ -43,19 +44,28 @@ class Locks:
         Raises:
             RPCLockConflict: one of them is held by another call; then none is taken.
         """
-        wanted = {(flow_id, key) for key in keys}
+        wanted = sorted(keys)
+        if not wanted:
+            yield
+            return
         mine: set[tuple[str, str]] = set()
         # An interrupt can strike as soon as they are held, so that they are taken inside of what releases them.
         try:
             with self._mutex:
-                for lock in sorted(wanted & self._held):
+                taking = {(flow_id, key) for key in wanted}
+                for lock in sorted(taking & self._held):
                     raise lock_conflict(*lock)
-                mine = wanted
+                mine = taking
                 self._held |= mine
+                elsewhere = self._gate.lock(flow_id, wanted)
+                if elsewhere is not None:
+                    raise lock_conflict(flow_id, elsewhere)
             yield
         finally:
-            with self._mutex:
-                self._held -= mine
+            if mine:
+                with self._mutex:
+                    self._held -= mine
+                    self._gate.unlock(flow_id, wanted)
 
     def admit(self, run_id: str) -> None:
         """Count a transactional or locking call of a run as under way, after a close that is being committed.

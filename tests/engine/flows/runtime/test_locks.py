@@ -1,5 +1,6 @@
 """Locks: all or none, never queued, gone with whoever held them (spec: FL-07)."""
 
+import signal
 import sys
 from contextlib import ExitStack
 from threading import Barrier
@@ -10,7 +11,24 @@ from dex import RPCInvokeOptions, StartFlowOptions
 from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
 from dex.wcl.errors import DexError, FlowClosingError, RPCLockConflict, RpcLockConflictError
+from tests.chaos.children import Child
 from tests.engine.flows.runtime.desk import ITEMS, OTHER, Aside, Desk, Item, N, get, inside
+
+_HOLD = """
+import sys
+from dex.engine.client import connect
+from tests.engine.flows.runtime.desk import Desk, N
+
+def hold(context):
+    print("inside")
+    sys.stdin.readline()
+    N.set(context, 7)
+
+flow = Desk()
+flow.does["hold"] = hold
+with connect(sys.argv[1]) as client:
+    client.invoke_rpc(flow.lock_n, "d", "hold")
+"""
 
 
 @pytest.fixture
@@ -141,14 +159,14 @@ def test_with_a_retry_of_conflicts_all_100_increments_count(client, desk, anothe
 @pytest.mark.parametrize("before", [None, 1])
 @pytest.mark.parametrize("theirs", [None, 1, 5])
 def test_another_process_that_wrote_a_locked_attribute_first_makes_this_call_lose(client, another, before, theirs):
-    """The lock is held here, and the version guards it there; what is unset counts as well."""
+    """It wrote without the lock, and the version guards against that; what is unset counts as well."""
     flow = Desk()
     client.start_flow(flow, "d")
     client.set_attributes("d", {"Other": before})
     other = another()
     with inside(client, flow.lock_other, "d", lambda c: OTHER.set(c, 9) or N.set(c, 9)) as call:
         flow.does["theirs"] = lambda context: OTHER.set(context, theirs)
-        other.invoke_rpc(flow.lock_other, "d", "theirs")
+        other.invoke_rpc(flow.call, "d", "theirs")
     if theirs == before:
         call.result()
         return
@@ -174,6 +192,48 @@ def test_the_guard_is_of_the_locked_instance_only(client, another):
     other.register(flow)
     client.invoke_rpc(flow.call, "d", "h", options)
     assert client.get_attributes("d") == {"N": 3, "Items/a": Item("0"), "Items/b": Item("theirs")}
+
+
+@pytest.mark.spec("FL-07")
+def test_a_lock_that_another_process_holds_refuses_at_once_and_the_handler_does_not_run(client, desk, data_dir, stored):
+    ran = []
+    desk.does["h"] = lambda context: ran.append(get(context, N, 0))
+    with Child(_HOLD, data_dir) as holder:
+        assert holder.hear() == "inside"
+        before = stored()
+        for bound in (desk.lock_n, desk.lock_both):
+            with pytest.raises(RPCLockConflict) as caught:
+                client.invoke_rpc(bound, "d", "h")
+            assert caught.value.locks == ["N"]
+        assert (ran, stored()) == ([], before)
+        client.invoke_rpc(desk.lock_other, "d", "h")
+        client.invoke_rpc(desk.call, "d", "h")
+        holder.say("go on")
+        holder.end()
+    client.invoke_rpc(desk.lock_n, "d", "h")
+    assert ran == [0, 0, 7]
+
+
+@pytest.mark.spec("FL-07")
+def test_the_locks_of_a_killed_process_are_free_at_once(client, desk, data_dir):
+    with Child(_HOLD, data_dir) as holder:
+        assert holder.hear() == "inside"
+        holder.signal(signal.SIGKILL)
+        assert holder.hear() == ""
+        holder.process.wait()
+        assert client.invoke_rpc(desk.lock_n, "d", "h") == "ran"
+
+
+@pytest.mark.spec("FL-07")
+def test_a_call_that_another_process_refuses_one_lock_holds_none(client, desk, another):
+    """The lock it could have is not kept from a third one."""
+    second, third = another(), another()
+    with inside(second, desk.lock_other, "d"):
+        with pytest.raises(RPCLockConflict) as caught:
+            client.invoke_rpc(desk.lock_both, "d", "h")
+        assert caught.value.locks == ["Other"]
+        assert third.invoke_rpc(desk.lock_n, "d", "h") == "ran"
+    assert client.invoke_rpc(desk.lock_both, "d", "h") == "ran"
 
 
 @pytest.mark.spec("FL-14")
