@@ -13,6 +13,7 @@ import struct
 from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
+from weakref import WeakSet
 
 from dex.wcl.errors import Refused, Unavailable
 
@@ -32,6 +33,7 @@ class CallGate:
         self._path = path
         self._inside: int | None = None
         self._outside: int | None = None
+        _GATES.add(self)
 
     def enter(self, run_id: str) -> None:
         """Tell that a call of a run is under way, once no other process is committing its close."""
@@ -109,6 +111,18 @@ class CallGate:
                 f"cannot lock {self._path}: {error.strerror}", "try again in a moment", path=str(self._path)
             ) from error
         return True
+
+
+_GATES: WeakSet[CallGate] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """Close in a fork what it has inherited: the parent's locks would outlive the parent."""
+    for gate in _GATES:
+        gate.close()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _place(name: str) -> int:

@@ -15,11 +15,15 @@ from tests.chaos.children import Child
 from tests.engine.flows.runtime.desk import ITEMS, OTHER, Aside, Desk, Item, N, get, inside
 
 _HOLD = """
+import os
 import sys
 from dex.engine.client import connect
 from tests.engine.flows.runtime.desk import Desk, N
 
 def hold(context):
+    if "fork" in sys.argv and not os.fork():
+        sys.stdin.readline()
+        os._exit(0)
     print("inside")
     sys.stdin.readline()
     N.set(context, 7)
@@ -215,11 +219,12 @@ def test_a_lock_that_another_process_holds_refuses_at_once_and_the_handler_does_
 
 
 @pytest.mark.spec("FL-07")
-def test_the_locks_of_a_killed_process_are_free_at_once(client, desk, data_dir):
-    with Child(_HOLD, data_dir) as holder:
+@pytest.mark.parametrize("forks", [[], ["fork"]])
+def test_the_locks_of_a_killed_process_are_free_at_once(client, desk, data_dir, forks):
+    """Also where a fork of it lives on."""
+    with Child(_HOLD, data_dir, *forks) as holder:
         assert holder.hear() == "inside"
         holder.signal(signal.SIGKILL)
-        assert holder.hear() == ""
         holder.process.wait()
         assert client.invoke_rpc(desk.lock_n, "d", "h") == "ran"
 
