@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dex.cli.color import DIM, RED, RESET, color_variable, wants_color
 from dex.cli.deadline import Expired
 from dex.cli.interrupts import INTERRUPTED
-from dex.wcl.errors import Conflict, DexError, FailedPrecondition, InputError, Unavailable
+from dex.wcl.errors import Conflict, DexError, FailedPrecondition, InputError, Unavailable, shorten
 
 DONE = 0
 FAILED = 1
@@ -74,7 +74,7 @@ def conclude(error: BaseException, style: Style) -> int:
         import traceback
 
         traceback.print_exception(error)
-    facts = _facts(error)
+    facts = {name: shorten(fact) if isinstance(fact, str) else fact for name, fact in _facts(error).items()}
     if style.json and not isinstance(error, KeyboardInterrupt):
         write_error(facts)
     else:

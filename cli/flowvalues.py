@@ -12,6 +12,7 @@ from dex.cli.values import assignments, payload_from, value_from
 from dex.wcl import jsontext
 from dex.wcl.durations import parse_duration
 from dex.wcl.errors import InputError, ValueMappingError
+from dex.wcl.shown import shown
 
 
 def input_from(argument: str | None, what: str = "--input") -> Any:
@@ -20,7 +21,7 @@ def input_from(argument: str | None, what: str = "--input") -> Any:
     Raises:
         InputError: it is not JSON, with how to write text.
     """
-    return None if argument is None else read_json(payload_from(argument), f"{what} {_shown(argument)}")
+    return None if argument is None else read_json(payload_from(argument), f"{what} {shown(argument)}")
 
 
 def read_json(text: str | bytes, what: str) -> Any:
@@ -56,7 +57,7 @@ def read_json_of(text: str, argument: str) -> Any:
     Raises:
         InputError: it is not JSON.
     """
-    return read_json(text, f"the value in {_shown(argument)}")
+    return read_json(text, f"the value in {shown(argument)}")
 
 
 @contextmanager
@@ -98,7 +99,3 @@ def choice(text: str, allowed: tuple[str, ...], option: str) -> Any:
 
 def _edge(value: Any) -> Any:
     return {"bytes": b64encode(value).decode()} if isinstance(value, bytes) else value
-
-
-def _shown(argument: str) -> str:
-    return repr(argument if len(argument) <= 60 else argument[:60] + "…")

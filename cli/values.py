@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dex.wcl.errors import InputError
-from dex.wcl.values import value_from_json
+from dex.wcl.errors import InputError, InvalidCommand
+from dex.wcl.shown import shown
+from dex.wcl.values import nested_too_deeply, value_from_json
 
 ReadJson: TypeAlias = Callable[[str, str], Any]
 """Reads JSON; its second argument is what to quote in an error."""
@@ -137,10 +138,17 @@ def typed(text: str, argument: str) -> Any:
 
     Raises:
         InputError: `text` is not JSON, a number is out of range, or an object has a name twice.
+        InvalidCommand: it has an object that is no value.
     """
     from dex.wcl.jsontext import read_json
 
-    return value_from_json(read_json(text, f"the value in {argument!r}", "quote text, as in k:='\"text\"'"))
+    data = read_json(text, f"the value in {shown(argument)}", "quote text, as in k:='\"text\"'")
+    try:
+        return value_from_json(data)
+    except RecursionError as error:
+        raise nested_too_deeply() from error
+    except InvalidCommand as error:
+        raise InvalidCommand(f"the value in {shown(argument)}: {error.message}", error.remedy) from error
 
 
 def _text(argument: str) -> str | bytes:

@@ -28,27 +28,39 @@ An error carries its facts as attributes and its message ends in what to do next
 Errors of libraries (sqlite3, lark, msgspec) are translated once, where the library is called.
 """
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+_MAX_TEXT = 4000
+_LONG_WORD = re.compile(r"(\S{80})\S{201,}(\S{20})")
+
+
+def shorten(text: str) -> str:
+    """Cut what a message repeats of its input: a word over 300 characters, and a text over 4000."""
+    if len(text) <= 300:
+        return text
+    text = _LONG_WORD.sub(r"\1…\2", text)
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT // 2]} … {text[-_MAX_TEXT // 2 :]}"
+
 
 class DexError(Exception):
     """Base of all errors.
 
-    `message` says what failed, `remedy` what to do next, `facts` the names and numbers involved;
-    each fact is also an attribute. `str(error)` is the message and the remedy on one line.
+    `message` says what failed, `remedy` what to do next, both with what is very long cut; `facts` are the names and
+    numbers involved, whole, and each is also an attribute. `str(error)` is the message and the remedy on one line.
     """
 
     kind: ClassVar[str] = "error"
     status: ClassVar[int] = 500
 
     def __init__(self, message: str, remedy: str = "", **facts: Any) -> None:
-        self.message = message
-        self.remedy = remedy
+        self.message = shorten(message)
+        self.remedy = shorten(remedy)
         self.facts = facts
-        super().__init__(f"{message}; {remedy}" if remedy else message)
+        super().__init__(f"{self.message}; {self.remedy}" if remedy else self.message)
 
     def __getattr__(self, name: str) -> Any:
         """Give a fact by its name."""

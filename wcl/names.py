@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dex.wcl.errors import InvalidCommand
+from dex.wcl.shown import shown
 
 if TYPE_CHECKING:
     from difflib import SequenceMatcher
 
 MAX_NAME_BYTES = 255
-MAX_SHOWN = 60
 _ALIKE = 0.6
 _ALIKE_SEGMENT = 0.8
 _LAST_SEGMENT_COUNTS = 0.95
@@ -29,10 +29,10 @@ def check_name(name: Any, what: str) -> None:
         raise InvalidCommand(f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name)
     problem = _problem(name)
     if problem:
-        raise InvalidCommand(f"the {what} {_shown(name)} {problem}", "choose another name", name=name)
+        raise InvalidCommand(f"the {what} {shown(name)} {problem}", "choose another name", name=name)
     if any(not segment.strip() for segment in name.split(".")):
         raise InvalidCommand(
-            f"the {what} {_shown(name)} has an empty segment", "write segments with one dot between them", name=name
+            f"the {what} {shown(name)} has an empty segment", "write segments with one dot between them", name=name
         )
 
 
@@ -48,7 +48,7 @@ def check_key_name(name: Any) -> None:
         )
     problem = _problem(name)
     if problem:
-        raise InvalidCommand(f"the named key {_shown(name)} {problem}", "choose another name", named_key=name)
+        raise InvalidCommand(f"the named key {shown(name)} {problem}", "choose another name", named_key=name)
 
 
 def check_text(text: str, what: str) -> None:
@@ -59,12 +59,7 @@ def check_text(text: str, what: str) -> None:
     """
     problem = _bad_character(text)
     if problem:
-        raise InvalidCommand(f"the {what} {_shown(text)} {problem}", "leave it out")
-
-
-def _shown(text: str) -> str:
-    """Give a text as a literal, cut where it would fill the screen."""
-    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")
+        raise InvalidCommand(f"the {what} {shown(text)} {problem}", "leave it out")
 
 
 def _problem(name: str) -> str | None:

@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dex.wcl.errors import InputError, InvalidCommand
+from dex.wcl.shown import shown
 
 MAX_KEY_BYTES = 4 * 1024
 MAX_PAYLOAD_BYTES = 1024 * 1024
@@ -150,7 +151,7 @@ def blob_from_json(data: Any) -> bytes:
     """
     if isinstance(data, str):
         return _utf8(data, "text")
-    return _bytes_from_json(data)
+    return _bytes_from_json(data, "text")
 
 
 def nested_too_deeply() -> InputError:
@@ -174,16 +175,20 @@ def value_from_json(data: Any) -> Any:
         InvalidCommand: an object that is not `{"bytes": …}`.
     """
     if isinstance(data, dict):
-        return _bytes_from_json(data)
+        return _bytes_from_json(data, "text, integer, bool, null, a list of these")
     if isinstance(data, list):
         return [value_from_json(component) for component in data]
     return data
 
 
-def _bytes_from_json(data: Any) -> bytes:
+def _bytes_from_json(data: Any, others: str) -> bytes:
+    """Read `{"bytes": …}`; `others` are the other forms that were allowed here."""
     if not isinstance(data, dict) or set(data) != {"bytes"} or not isinstance(data["bytes"], str):
-        raise InvalidCommand('expected text or {"bytes": "<base64>"}', "encode binary data as base64")
+        raise InvalidCommand(
+            f'expected {others} or {{"bytes": "<base64>"}}, found {shown(data)}',
+            "encode binary data as base64",
+        )
     try:
         return b64decode(data["bytes"], validate=True)
     except ValueError as error:
-        raise InvalidCommand(f"{data['bytes'][:40]!r} is not base64", "encode binary data as base64") from error
+        raise InvalidCommand(f"{shown(data['bytes'])} is not base64", "encode binary data as base64") from error

@@ -4,8 +4,9 @@ Bytes have two JSON forms (see dex.wcl.values), so writing goes by the declared 
 small converter for each type and keeps it.
 """
 
+import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -13,9 +14,10 @@ import msgspec
 
 from dex.wcl.commands import AnyCommand, Command
 from dex.wcl.edge import to_edge
-from dex.wcl.errors import DexError, InputError
+from dex.wcl.errors import DexError, InputError, InvalidCommand
 from dex.wcl.jsontext import read_json
 from dex.wcl.names import did_you_mean
+from dex.wcl.shown import shown
 from dex.wcl.values import Blob, Value, blob_from_json, blob_to_json, nested_too_deeply, value_from_json, value_to_json
 
 R = TypeVar("R")
@@ -41,10 +43,10 @@ def decode_commands(data: bytes | str) -> tuple[list[Command[Any]], bool]:
     """Read one typed command or a list of them from JSON; the flag tells whether it was a list (spec: W-09).
 
     Raises:
-        InputError: not JSON, a name given twice, an unknown command or field, or a field of another type, with its path.
+        InputError: not JSON, a name twice, an unknown command or field, or a field of another type; with the path.
         InvalidCommand: a command that breaks its contract.
     """
-    raw = read_json(data, "this", 'write {"command": "show_state_stores"}')
+    raw = read_json(data, "the command", 'write {"command": "show_state_stores"}')
     if isinstance(raw, list):
         return [command_from(item, f"$[{index}]") for index, item in enumerate(raw)], True
     return [command_from(raw)], False
@@ -57,19 +59,46 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         InputError, InvalidCommand: as `decode_commands`.
     """
     tag = raw.get("command") if isinstance(raw, dict) else None
-    if tag is not None and str(tag) not in command_tags():
+    if tag is not None and (not isinstance(tag, str) or tag not in command_tags()):
         hint = did_you_mean(str(tag), command_tags()) or "known: " + ", ".join(sorted(command_tags()))
-        raise InputError(f"unknown command {tag!r} at {path}", hint, command=tag)
+        raise InputError(f"unknown command {shown(tag)} at {path}", hint, command=tag)
     try:
         return msgspec.convert(raw, any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except RecursionError as error:
         raise nested_too_deeply() from error
     except msgspec.ValidationError as error:
+        detail, _, where = str(error).partition(" - at `$")
+        where = path + where.removesuffix("`")
+        if isinstance(error.__cause__, _NotAValue):
+            raise _placed(error.__cause__, raw, where) from None
         if isinstance(error.__cause__, DexError):
             raise error.__cause__ from None
-        # msgspec leaves out the path of what is wrong as a whole.
-        detail = str(error).replace("`$", f"`{path}", 1) if "`$" in str(error) else f"{error} - at `{path}`"
-        raise InputError(f"not a command: {detail}", _shape(tag)) from error
+        detail = _MSGSPEC_WORDS.sub(lambda word: f"`{_JSON_WORDS[word[1]]}`", detail)
+        raise InputError(f"not a command: {detail} - at `{where}`", _shape(tag)) from error
+
+
+_JSON_WORDS = {"str": "string", "int": "integer", "bool": "boolean", "float": "number", "NoneType": "null"}
+_MSGSPEC_WORDS = re.compile(f"`({'|'.join(_JSON_WORDS)})`")
+
+
+class _NotAValue(InvalidCommand):
+    """A part of a command is no key, payload or named value; where it stands is not known yet."""
+
+
+def _placed(error: _NotAValue, raw: Any, path: str) -> InvalidCommand:
+    """Give the error with the path of what it is about."""
+    if path.endswith(".named[...]"):  # msgspec does not tell which of them
+        path = path.removesuffix("[...]") + "".join(f".{name}" for name in _first_wrong(raw["named"]))
+    return InvalidCommand(f"{error.message}, at {path}", error.remedy, path=path)
+
+
+def _first_wrong(named: dict[str, Any]) -> Iterator[str]:
+    for name, value in named.items():
+        try:
+            value_from_json(value)
+        except InvalidCommand:
+            yield name
+            return
 
 
 def result_from(command: Command[R], raw: Any) -> R:
@@ -117,7 +146,10 @@ def command_tags() -> frozenset[str]:
 
 
 def _decode_hook(kind: Any, data: Any) -> Any:
-    return _FROM_JSON[kind](data)
+    try:
+        return _FROM_JSON[kind](data)
+    except InvalidCommand as error:
+        raise _NotAValue(error.message, error.remedy) from error
 
 
 @cache

@@ -12,6 +12,7 @@ from dex.engine.stores.keys import undeclared
 from dex.engine.stores.tables import RowSql, sql
 from dex.wcl.commands import Command, DeleteRow, PutRow, RowDeleted, RowWritten
 from dex.wcl.errors import Conflict, DexError, Refused
+from dex.wcl.shown import shown
 from dex.wcl.values import blob_to_json, value_to_json
 
 _MANY = 16
@@ -129,7 +130,7 @@ def _unique_conflict(
         if holder is not None:
             held_by, value = blob_to_json(holder[0]), value_to_json(command.named[key.name])
             return Conflict(
-                f"store {store.name!r}: row {held_by!r} already has {key.name} = {value!r}, which is unique",
+                f"store {store.name!r}: row {shown(held_by)} already has {key.name} = {shown(value)}, which is unique",
                 "change or delete that row first, or put another value",
                 reason="unique",
                 store=store.name,

@@ -183,6 +183,31 @@ def test_out_of_time_says_what_may_have_happened(dex: Dex) -> None:
 
 
 @pytest.mark.spec("X-03")
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_very_long_name_is_not_repeated_whole(dex: Dex, form: str) -> None:
+    """Whatever is named: a store, a command, an option, a member of JSON, a file or a setting."""
+    name = "x" * 100_000
+    for args in (
+        ["store", "get", name, "k"],
+        [name],
+        ["store", f"--{name}"],
+        ["store", "list", name],
+        ["command", f'{{"command": "{name}"}}'],
+        ["command", f'{{"command": "get_row", "{name}": 1}}'],
+        ["wcl", f"DEFINE STATESTORE {name}"],
+        ["wcl", "-f", name],
+        ["batch", name],
+        ["store", "list", "--context", name],
+        ["store", "list", "--timeout", name],
+        ["store", "list", "--data-dir", name],
+    ):
+        done = dex(*args, "-o", form)
+        assert done.code in (1, 2)
+        assert len(done.err) < 2500, args[0][:20]
+        assert "xxxxx" in done.err
+
+
+@pytest.mark.spec("X-03")
 def test_a_traceback_is_shown_on_request_only(dex: Dex) -> None:
     """-vv shows where an error comes from; without it there is one line."""
     done = subprocess.run([DEX, "-vv", "store", "get", "s", "k"], env=dex.environ, capture_output=True, check=False)

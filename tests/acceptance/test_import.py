@@ -239,3 +239,18 @@ def test_json_that_is_nested_too_deeply_fails_alone(employees: Dex) -> None:
             done = employees(*args)
             assert done.code == (2 if depth > 300 else 1), done.err
             assert "is not a type" in done.err or "nested too deeply" in done.err
+
+
+@pytest.mark.spec("X-02", "X-03")
+def test_a_record_with_a_name_twice_fails_alone(employees: Dex) -> None:
+    """Which of the values counts is not for dex to say; with --key-field what the fields hold is kept as it is."""
+    lines = ['{"key": "a", "key": "b"}', '{"key": "c", "named": {"passport": 1, "passport": 2}}', '{"key": "d"}']
+    done = employees("store", "import", STORE, "-", input="\n".join(lines))
+    assert done.json == {"read": 3, "applied": 1, "replaced": 0, "failed": 2}
+    assert done.err.startswith("-:1: the record has $.key twice; give each name one value\n-:2: the record has $.named")
+    record = '{"key": "e", "more": {"x": 1, "x": 2}}'
+    employees.ok("store", "import", STORE, "-", "--key-field", "key", input=record)
+    assert employees.ok("store", "get", STORE, "e", "--raw").text == record
+    employees.ok("feed", "define", "f")
+    done = employees("feed", "import", "f", "-", input=lines[0])
+    assert "-:1: the record has $.key twice" in done.err

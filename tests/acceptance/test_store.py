@@ -195,3 +195,16 @@ def test_processes_share_a_file(dex: Dex) -> None:
         _, err = process.communicate(timeout=60)
         assert (process.returncode, err) == (0, b"")
     assert dex.ok("store", "describe", "s").json["rows"] == 1004
+
+
+@pytest.mark.spec("S-06", "X-02")
+def test_a_message_shows_values_as_json(employees: Dex) -> None:
+    """As they are written on the command line, and not as Python has them; and the name of a wrong one is told."""
+    value = '[null,true,"x",{"bytes":"/w=="}]'
+    employees.ok("store", "put", STORE, "u1", "--named", f"passport:={value}")
+    done = employees("store", "put", STORE, "u2", "--named", f"passport:={value}")
+    assert f"row 'u1' already has passport = {value}, which is unique" in done.err
+    done = employees("store", "put", STORE, "u2", "--named", 'passport:={"x": null}')
+    assert "the value in 'passport:={\"x\": null}': expected text, integer" in done.err
+    done = employees("store", "put", STORE, "u2", "--named", 'passport:={"bytes": "", "bytes": ""}')
+    assert (done.code, done.err.endswith(" has $.bytes twice; give each name one value\n")) == (2, True)

@@ -81,6 +81,11 @@ def test_one_command_is_not_a_list() -> None:
         ('{"command": "define_statestore"}', "did you mean define_state_store?"),
         ('{"command": "frobnicate"}', "known: "),
         ('{"command": 1}', "unknown command 1"),
+        ('{"command": true}', "unknown command true at $"),
+        ('{"command": [null]}', "unknown command [null] at $"),
+        ('{"command": null}', "Expected `string`, got `null` - at `$.command`"),
+        ('{"command": "drop_feed", "name": "a", "name": "b"}', "the command has $.name twice"),
+        ('[{"command": "start_flow", "type": "T", "input": {"a": [{"b": 1, "b": 2}]}}]', "$[0].input.a[0].b twice"),
         ('{"command": []}', "unknown command"),
         ('{"command": {"a": "b"}}', "unknown command"),
         ("{}", "not a command"),
@@ -97,6 +102,28 @@ def test_what_is_no_command_is_told_with_its_path(text: str, message: str) -> No
     with pytest.raises(InputError) as caught:
         decode_commands(text)
     assert message in str(caught.value)
+
+
+@pytest.mark.spec("W-09", "X-02")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"command": "put_row", "store": "s", "key": [null]}', 'or {"bytes": "<base64>"}, found [null], at $.key'),
+        ('{"command": "put_row", "store": "s", "key": "a", "payload": true}', "found true, at $.payload"),
+        ('[{"command": "delete_row", "store": "s", "key": {"bytes": "é"}}]', "'é' is not base64, at $[0].key"),
+        (
+            '{"command": "put_row", "store": "s", "key": "a", "named": {"j": {"bytes": ""}, "k": {"x": null}}}',
+            'found {"x":null}, at $.named.k',
+        ),
+        ('{"command": "append_records", "feed": "f", "records": [{"key": 1}]}', "found 1, at $.records[0].key"),
+    ],
+)
+def test_what_is_no_key_payload_or_value_is_told_with_its_path(text: str, message: str) -> None:
+    """And the value as JSON has it."""
+    with pytest.raises(InvalidCommand) as caught:
+        decode_commands(text)
+    assert message in str(caught.value)
+    assert caught.value.status == 400
 
 
 @pytest.mark.spec("S-03", "X-02")
