@@ -11,6 +11,7 @@ YAML is imported only when there is a file to read.
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from dex.engine.yamlfile import Entry, Fault, compose, entries, line_of, unknown_keys
@@ -57,13 +58,54 @@ def load(path: str, *, required: bool, known: frozenset[str]) -> dict[str, Any]:
     Raises:
         InputError: it cannot be read, is not YAML, or has an unknown or repeated key; with file and line.
     """
-    if not required and not Path(path).exists():
+    if not required and not _is_there(path):
         return {}
+    root = _compose(path)
+    return {} if root is None else _read_root(root, path, known)
+
+
+def line_of_entry(path: str, *keys: str) -> int | None:
+    """Give the line of what stands under these keys, one inside of the other; None if nobody can tell any more.
+
+    The file is read again, so that nobody has to keep the lines of settings that are right; a pipe cannot be.
+
+    Raises:
+        InputError: as `load`.
+    """
+    node, line = _compose(path) if Path(path).is_file() else None, None
+    for key in keys:
+        found = _mapping(node, path, "the file").get(key) if node is not None else None
+        if found is None:
+            return None
+        line, node = found
+    return line
+
+
+def _compose(path: str) -> "Node | None":
     from dex.cli.values import read_text
 
-    text = read_text(path, _MAX_BYTES)
-    root = compose(text, path)
-    return {} if root is None else _read_root(root, path, known)
+    return compose(read_text(path, _MAX_BYTES), path)
+
+
+def _is_there(path: str) -> bool:
+    """Tell whether the file that nobody has named is there; what cannot be a file of settings is not passed over.
+
+    Raises:
+        InputError: there is something else, or nobody can tell.
+    """
+    from dex.cli.values import unreadable
+
+    try:
+        mode = Path(path).stat().st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if Path(path).is_symlink():
+            raise unreadable(path, error) from error
+        return False
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not S_ISREG(mode):
+        raise InputError(f"the configuration {path} is not a file", "put a file there, or name one with --config")
+    return True
 
 
 def _read_root(root: "Node", path: str, known: frozenset[str]) -> dict[str, Any]:

@@ -173,6 +173,9 @@ def _context(name: str | None, origin: str, config: dict[str, Any], path: str) -
     contexts: dict[str, dict[str, str]] = config.get("contexts", {})
     if name not in contexts:
         hint = did_you_mean(name, contexts) or "add it with `dex context add`"
+        if origin.startswith("file "):
+            where, facts = _place(path, "context")
+            raise InputError(f"{where}: there is no context {name!r}", hint, context=name, **facts)
         raise InputError(f"there is no context {name!r} in {path} ({origin})", hint, context=name)
     return contexts[name]
 
@@ -192,9 +195,9 @@ def _resolve_one(
     if variable is not None:
         return _parsed(setting, variable[0], f"environment {variable[1]}")
     if name in context[1]:
-        return _parsed(setting, context[1][name], f"context {context[0]}")
+        return _parsed(setting, context[1][name], f"context {context[0]}", path, "contexts", str(context[0]), name)
     if name in config:
-        return _parsed(setting, config[name], f"file {path}")
+        return _parsed(setting, config[name], f"file {path}", path, name)
     return Resolved(setting.default(environ), "default", explicit=False)
 
 
@@ -229,8 +232,19 @@ def check_name(name: str) -> None:
         raise InputError(f"unknown setting {name!r}", did_you_mean(name, KNOWN) or f"known: {', '.join(sorted(KNOWN))}")
 
 
-def _parsed(setting: Setting, text: str, origin: str) -> Resolved:
+def _parsed(setting: Setting, text: str, origin: str, path: str = "", *keys: str) -> Resolved:
+    """Read a setting's text; what comes from the file stands there under `keys`."""
     try:
         return Resolved(setting.parse(text), origin)
     except DexError as error:
-        raise InputError(f"{setting.name}: {error.message} ({origin})", error.remedy, **error.facts) from error
+        message = f"{setting.name}: {error.message}"
+        if not keys:
+            raise InputError(f"{message} ({origin})", error.remedy, **error.facts) from error
+        where, facts = _place(path, *keys)
+        raise InputError(f"{where}: {message}", error.remedy, **{**error.facts, **facts}) from error
+
+
+def _place(path: str, *keys: str) -> tuple[str, dict[str, Any]]:
+    """Give where an entry of the file stands, for a message and as facts."""
+    line = configfile.line_of_entry(path, *keys)
+    return (path, {"file": path}) if line is None else (f"{path}:{line}", {"file": path, "line": line})

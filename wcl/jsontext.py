@@ -31,7 +31,7 @@ def refuse_repeated_names(data: bytes | str, what: str, *, nested: bool = True) 
     Raises:
         InputError: with the path of the name as fact `path`.
     """
-    if ("{" if isinstance(data, str) else b"{") not in data:
+    if not (b"{" in data if isinstance(data, bytes) else "{" in data):
         return
     try:
         _load(data, _distinct)

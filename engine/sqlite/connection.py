@@ -116,11 +116,29 @@ def _ensure_file(path: Path) -> None:
             raise Unavailable(
                 f"{path} could not be made: {error.strerror}", "free space on the disk and try again", path=str(path)
             ) from error
-        raise Refused(
-            f"cannot use {path}: {error.strerror}",
-            "check the folder's owner and mode, or name another --data-dir",
+        raise _unusable(path, error) from error
+
+
+def _unusable(path: Path, error: OSError) -> Refused:
+    """Give the error for a data directory that cannot be made or written in."""
+    in_the_way = next((place for place in (path.parent, *path.parents) if os.path.lexists(place)), path.parent)
+    if not in_the_way.is_dir():
+        return Refused(
+            f"cannot use {path.parent} as the data directory: {in_the_way} is {_kind(in_the_way)} and not a directory",
+            "name another --data-dir, or move it away",
             path=str(path),
-        ) from error
+        )
+    return Refused(
+        f"cannot use {path}: {error.strerror}",
+        "check the folder's owner and mode, or name another --data-dir",
+        path=str(path),
+    )
+
+
+def _kind(place: Path) -> str:
+    if place.is_symlink():
+        return "a link that leads nowhere" if not place.exists() else "a link to a file"
+    return "a named pipe" if place.is_fifo() else "a file" if place.is_file() else "a device or socket"
 
 
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:

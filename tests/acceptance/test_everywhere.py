@@ -60,7 +60,9 @@ def test_config_show_tells_what_holds_where_nobody_has_said(dex: Dex) -> None:
     shown = yaml.safe_load(dex.ok("--config", str(file), "config", "show").text)
     rows = {row["setting"]: row["value"] for row in shown}
     assert (rows["data-dir"], rows["timeout"], rows["output"]) == ("/srv/staging", "10s", "yaml")
-    assert set(rows) - {"config", "context"} == set(yaml.safe_load(file.read_text())) - {"context", "contexts"}
+    told = yaml.safe_load(file.read_text())
+    settings = {name for context in (told, *told["contexts"].values()) for name in context}
+    assert set(rows) - {"config"} == settings - {"contexts"}
 
 
 @pytest.mark.spec("X-01")
@@ -103,12 +105,26 @@ def test_commands_work_without_a_home(dex: Dex, home: str | None) -> None:
 
 
 @pytest.mark.spec("X-01", "X-03")
-def test_a_data_directory_that_cannot_be_used_is_one_line(dex: Dex) -> None:
-    """A file where the directory should be is told with its path."""
-    (dex.home / "file").write_text("")
-    done = dex("store", "list", "--data-dir", "file/data")
-    assert (done.code in (1, 4), done.out, done.err.count("\n")) == (True, b"", 1)
-    assert "file/data" in done.err
+@pytest.mark.parametrize(
+    ("make", "given", "what"),
+    [
+        ("touch place", "place/data", "place is a file"),
+        ("touch place", "place", "place is a file"),
+        ("mkfifo place", "place", "place is a named pipe"),
+        ("touch file; ln -s file place", "place", "place is a link to a file"),
+        ("ln -s place place", "place", "place is a link that leads nowhere"),
+        ("ln -s /dev/null place", "/dev/null", "/dev/null is a device"),
+    ],
+)
+def test_a_data_directory_that_is_none_is_one_line(dex: Dex, make: str, given: str, what: str) -> None:
+    """What stands in its place is told with its kind, and what to do."""
+    subprocess.run(make, shell=True, cwd=dex.home, check=True)
+    for args in (["store", "list"], ["store", "define", "s"]):
+        done = dex(*args, "--data-dir", given)
+        assert (done.code, done.out, done.err.count("\n")) == (1, b"", 1)
+        assert what in done.err
+        assert f"{given} as the data directory" in done.err
+        assert done.err.endswith("and not a directory; name another --data-dir, or move it away\n")
 
 
 @pytest.mark.spec("X-02")

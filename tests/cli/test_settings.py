@@ -1,12 +1,14 @@
 """Settings: which origin wins, and what a bad configuration file says."""
 
+import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dex.cli import settings as settings_module
-from dex.cli.settings import Setting, Settings, resolve
+from dex.cli.settings import Settings, resolve
 from dex.wcl.errors import InputError
 
 FILE = """\
@@ -81,10 +83,11 @@ def test_a_missing_home_is_found_another_way() -> None:
         ("contexts:\n  a:\n    data-dri: /x\n", ":3: unknown key 'data-dri'; did you mean data-dir?"),
         ("contexts: [a]\n", ":1: contexts must be a mapping"),
         ("output: [json]\n", ":1: output must be a single value"),
-        ("output: jsno\n", "did you mean json?"),
-        ("timeout: 5\n", "timeout: '5' is not a duration"),
-        ("journal-max-bytes: many\n", "is not a number of bytes"),
-        ("context: a\n", "there is no context 'a'"),
+        ("output: jsno\n", ":1: output: 'jsno' is not an output format; did you mean json?"),
+        ("# settings\ntimeout: 5\n", ":2: timeout: '5' is not a duration"),
+        ("output: json\n\njournal-max-bytes: many\n", ":3: journal-max-bytes: 'many' is not a number of bytes"),
+        ("context: a\ncontexts:\n  a: {output: json,\n      timeout: 5}\n", ":4: timeout: '5' is not a duration"),
+        ("contexts: {}\ncontext: a\n", ":2: there is no context 'a'"),
         ("contexts: {production: {}}\ncontext: prduction\n", "did you mean production?"),
         ("a: 'x\n", "this is not YAML"),
     ],
@@ -103,6 +106,39 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read"):
         resolve({"config": str(tmp_path / "none.yaml")}, {"HOME": "/h"})
     assert resolve({}, {"HOME": str(tmp_path)})["context"] is None
+
+
+@pytest.mark.spec("X-01")
+def test_a_bad_value_from_a_pipe_is_told_without_a_line(tmp_path: Path) -> None:
+    """A pipe cannot be read again, and nobody is kept waiting for it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("timeout: 5\n",))
+    writer.start()
+    with pytest.raises(InputError, match="pipe: timeout: '5' is not a duration"):
+        resolve({"config": str(pipe)}, {"HOME": "/h"})
+    writer.join()
+
+
+@pytest.mark.spec("X-01")
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda place: place.mkdir(), "config.yaml is not a file; put a file there"),
+        (os.mkfifo, "config.yaml is not a file; put a file there"),
+        (lambda place: place.symlink_to(place), "cannot read .*config.yaml: Too many levels of symbolic links"),
+        (lambda place: place.symlink_to("nowhere"), "cannot read .*config.yaml: No such file"),
+    ],
+)
+def test_what_is_no_file_in_the_usual_place_is_not_passed_over(
+    environ: dict[str, str], make: Callable[[Path], None], message: str
+) -> None:
+    """Settings that somebody believes to be in force would not be."""
+    place = Path(environ["XDG_CONFIG_HOME"]) / "dex" / "config.yaml"
+    place.unlink()
+    make(place)
+    with pytest.raises(InputError, match=message):
+        resolve({}, environ)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "contexts:\n"])
@@ -133,10 +169,8 @@ def test_colour_is_decided_by_flag_then_no_color_then_force_color(
 
 
 @pytest.mark.spec("X-01")
-def test_secrets_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_hidden() -> None:
     """A setting marked secret is shown as stars, and its origin as it is (case 24)."""
-    secret = Setting("token", lambda environ: (environ["T"], "T"), str, lambda _: None, secret=True)
-    monkeypatch.setattr(settings_module, "SETTINGS", (*settings_module.SETTINGS, secret))
-    rows = resolve({}, {"HOME": "/h", "T": "hunter2"}).rows()
-    assert rows[-1] == {"setting": "token", "value": "***", "origin": "environment T"}
+    rows = resolve({}, {"HOME": "/h", "DEX_TOKEN": "hunter2"}).rows()
+    assert {"setting": "token", "value": "***", "origin": "environment DEX_TOKEN"} in rows
     assert "hunter2" not in str(rows)
