@@ -115,6 +115,7 @@ COMMANDS: Table = {
             "metrics": "Print the five metrics of sync in Prometheus' text format.",
         },
     ),
+    "serve": "Serve the embedded engine over HTTP.",
     "smoke": "Check the target end to end.",
     "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),
     "context": (

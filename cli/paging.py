@@ -7,12 +7,12 @@ from dex.wcl.commands import FromFeed, PageRows, ShowStateStores, StoreRow, Stor
 from dex.wcl.errors import Refused
 
 if TYPE_CHECKING:
-    from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
 
 PAGE = 256
 
 
-def rows_of_store(engine: "LocalEngine", store: str, limit: int | None = None) -> Iterator[StoreRow]:
+def rows_of_store(engine: "Engine", store: str, limit: int | None = None) -> Iterator[StoreRow]:
     """Give the rows in key order, at most `limit`, without the freshness that pages repeat (spec: S-12).
 
     Raises:
@@ -30,7 +30,7 @@ def rows_of_store(engine: "LocalEngine", store: str, limit: int | None = None) -
             return
 
 
-def declared_keys(engine: "LocalEngine", store: str) -> list[str]:
+def declared_keys(engine: "Engine", store: str) -> list[str]:
     """Give the named keys that a store declares.
 
     Raises:
@@ -39,7 +39,7 @@ def declared_keys(engine: "LocalEngine", store: str) -> list[str]:
     return [key.name for key in _summary(engine, store).keys]
 
 
-def keys_to_put(engine: "LocalEngine", store: str) -> list[str]:
+def keys_to_put(engine: "Engine", store: str) -> list[str]:
     """Give the named keys of a store whose rows are put by callers.
 
     Raises:
@@ -56,7 +56,7 @@ def keys_to_put(engine: "LocalEngine", store: str) -> list[str]:
     return [key.name for key in summary.keys]
 
 
-def _summary(engine: "LocalEngine", store: str) -> StoreSummary:
+def _summary(engine: "Engine", store: str) -> StoreSummary:
     engine.execute(PageRows(store=store, limit=1))  # tells what is wrong with a name
     found = [summary for summary in engine.execute(ShowStateStores()) if summary.name == store]
     if not found:

@@ -11,17 +11,19 @@ from dex.cli.color import wants_color
 from dex.cli.exits import Style, say, warn
 from dex.cli.output import Output
 from dex.cli.render.text import printable
-from dex.cli.settings import resolve
-from dex.wcl.errors import DexError
+from dex.cli.settings import chosen_endpoint, resolve
+from dex.wcl.errors import DexError, Refused
 
 if TYPE_CHECKING:
     from dex.engine.client import Client
     from dex.engine.flows.registry import Registry
     from dex.engine.housekeeping import Retention
     from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
+    from dex.engine.remote.engine import RemoteEngine
 
 
-_OF_ENGINE = ("data-dir", "context", "config", "flows", "sync-config")
+_OF_ENGINE = ("data-dir", "endpoint", "token", "context", "config", "flows", "sync-config")
 """Global options that say which engine a command works with."""
 
 
@@ -31,11 +33,11 @@ class Session:
     `flags` are the global options that were given, by name. An `engine` that is passed in stays open.
     """
 
-    def __init__(self, flags: dict[str, Any], engine: "LocalEngine | None" = None) -> None:
+    def __init__(self, flags: dict[str, Any], engine: "Engine | None" = None) -> None:
         self.flags = flags
         self.settings = resolve(flags, os.environ)
         self._lent = engine
-        self._opened: LocalEngine | None = None
+        self._opened: Engine | None = None
         self._writes_before = 0 if engine is None else engine.writes
 
     @property
@@ -45,22 +47,54 @@ class Session:
         return engine is not None and engine.writes > self._writes_before
 
     @property
-    def engine(self) -> "LocalEngine":
+    def engine(self) -> "Engine":
         """The engine of the target."""
         if self._lent is not None:
             return self._lent
         if self._opened is None:
-            from dex.engine.local import DEFAULT_TIMEOUT, LocalEngine
-            from dex.engine.sync.storenames import StoreNames
-
-            self._opened = LocalEngine(
-                self.settings["data-dir"],
-                timeout=self.settings["timeout"] or DEFAULT_TIMEOUT,
-                retention=self._retention(),
-                registry=self._registry,
-                attribute_stores=StoreNames(self.settings["sync-config"]),
-            )
+            self._opened = self._open_local() if self.endpoint is None else self._open_remote(self.endpoint)
         return self._opened
+
+    @property
+    def local(self) -> "LocalEngine":
+        """The embedded engine, for a command that works in its files.
+
+        Raises:
+            Refused: the target is a server.
+        """
+        from dex.engine.local import LocalEngine
+
+        engine = self.engine
+        if not isinstance(engine, LocalEngine):
+            raise Refused(
+                f"this command works on an embedded engine, and the target is {self.endpoint}",
+                "run it where the data directory is, with --data-dir; a server does this work by itself",
+            )
+        return engine
+
+    @cached_property
+    def endpoint(self) -> str | None:
+        """The address of the server that is the target; None where it is the embedded engine."""
+        return chosen_endpoint(self.settings)
+
+    def _open_local(self) -> "LocalEngine":
+        from dex.engine.local import DEFAULT_TIMEOUT, LocalEngine
+        from dex.engine.sync.storenames import StoreNames
+
+        return LocalEngine(
+            self.settings["data-dir"],
+            timeout=self.settings["timeout"] or DEFAULT_TIMEOUT,
+            retention=self._retention(),
+            registry=self._registry,
+            attribute_stores=StoreNames(self.settings["sync-config"]),
+        )
+
+    def _open_remote(self, endpoint: str) -> "RemoteEngine":
+        from dex.engine.remote.endpoints import parse_endpoints
+        from dex.engine.remote.engine import DEFAULT_TIMEOUT, RemoteEngine
+
+        timeout = self.settings["timeout"] or DEFAULT_TIMEOUT
+        return RemoteEngine(parse_endpoints(endpoint), token=self.settings["token"], timeout=timeout)
 
     @property
     def client(self) -> "Client":
@@ -145,7 +179,7 @@ class Session:
 class Host:
     """Who runs commands: the process, or the shell, which lends its engine and its own global options."""
 
-    def __init__(self, flags: dict[str, Any] | None = None, engine: "LocalEngine | None" = None) -> None:
+    def __init__(self, flags: dict[str, Any] | None = None, engine: "Engine | None" = None) -> None:
         self.flags = flags or {}
         self.engine = engine
         self.style: Style | None = None

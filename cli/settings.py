@@ -70,6 +70,20 @@ def _path(text: str) -> str:
         raise InputError(f"{text!r} has no home directory", "write the path in full") from error
 
 
+def _endpoints(text: str) -> str:
+    from dex.engine.remote.endpoints import parse_endpoints
+
+    return ",".join(endpoint.url for endpoint in parse_endpoints(text))
+
+
+def _token(text: str) -> str:
+    if not text or not all("!" <= character <= "~" for character in text):
+        raise InputError(
+            "the token is empty or has a space or a character that is not ASCII", "write it as it was given"
+        )
+    return text
+
+
 def _sources(text: str) -> list[str]:
     """Read the sources of Flow definitions, with commas between them."""
     sources = [source.strip() for source in text.split(",")]
@@ -93,6 +107,8 @@ def _variable(name: str) -> Callable[[Environ], tuple[str, str] | None]:
 
 SETTINGS = (
     Setting("data-dir", _variable("DEX_DATA_DIR"), _path, _data_dir),
+    Setting("endpoint", _variable("DEX_ENDPOINT"), _endpoints, _none),
+    Setting("token", _variable("DEX_TOKEN"), _token, _none, secret=True),
     Setting("output", _variable("DEX_OUTPUT"), _output, _none),
     Setting("timeout", _variable("DEX_TIMEOUT"), parse_duration, _none),
     Setting("sync-config", _variable("DEX_SYNC_CONFIG"), _path, _none),
@@ -199,6 +215,28 @@ def _resolve_one(
     if name in config:
         return _parsed(setting, config[name], f"file {path}", path, name)
     return Resolved(setting.default(environ), "default", explicit=False)
+
+
+def chosen_endpoint(settings: Settings) -> str | None:
+    """Give the address of the server that is the target, or None for the embedded engine (spec: X-01).
+
+    Where both a server and a data directory are set, the one that is set nearer to the command counts.
+
+    Raises:
+        InputError: both are set at the same place.
+    """
+    server, directory = settings.values["endpoint"], settings.values["data-dir"]
+    if server.value is None or not directory.explicit:
+        return server.value  # type: ignore[no-any-return]  # text, as `_endpoints` gives it
+    ranks = [_NEAREST.index(found.origin.split()[0]) for found in (server, directory)]
+    if ranks[0] == ranks[1]:
+        raise InputError(
+            f"both an endpoint and a data directory are set ({server.origin}, {directory.origin})", "set one of them"
+        )
+    return server.value if ranks[0] < ranks[1] else None
+
+
+_NEAREST = ("flag", "environment", "context", "file")
 
 
 def early_timeout(flags: Mapping[str, str], environ: Environ) -> float | None:

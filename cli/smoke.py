@@ -37,7 +37,7 @@ from dex.wcl.format import format_command
 from dex.wcl.parser import parse
 
 if TYPE_CHECKING:
-    from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
 
 PREFIX = "dex.smoke."
 
@@ -59,7 +59,7 @@ Check = Callable[[Target], str]
 """Gives a few words on what was found, or raises."""
 
 
-def run_checks(engine: "LocalEngine", run: str, more: Sequence[tuple[str, Check]] = ()) -> Iterator[Result]:
+def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = ()) -> Iterator[Result]:
     """Run every check in order, then `more`; `run` makes the names of this run its own, which are dropped at the end.
 
     A check after a failed one is run all the same. When the time is up there is none left for cleaning up.

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
 
 
 class Mismatch(Exception):
@@ -13,7 +13,7 @@ class Mismatch(Exception):
 class Target(NamedTuple):
     """The engine, and the names of this run; `flow` begins the ids of its Flows."""
 
-    engine: "LocalEngine"
+    engine: "Engine"
     store: str
     feed: str
     projection: str

@@ -84,7 +84,7 @@ def open_sync(session: Session, level: int = logging.WARNING) -> Iterator["Sync"
     config = sync_config(session)
     with _need_driver():
         from dex.engine.sync.service import Sync
-    sync = Sync(session.engine.flows.parts, config)
+    sync = Sync(session.local.flows.parts, config)
     try:
         with _log_to_stderr(level):
             sync.open()

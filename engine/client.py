@@ -158,11 +158,21 @@ class Client(FlowClient):
         self.engine.close()
 
 
-def connect(target: str | os.PathLike[str], *, timeout: float = 60.0) -> Client:
-    """Give a client of the embedded engine in the directory `target`, which is made on first use.
+def connect(target: str | os.PathLike[str], *, token: str | None = None, timeout: float = 60.0) -> Client:
+    """Give a client of `target`: a directory, made on first use, for the embedded engine, or the URL of a server.
 
-    `timeout` is how many seconds a command may wait for other processes.
+    Several URLs, with commas between them, are tried in turn; `token` is what they know the client by. `timeout` is
+    how many seconds a command may wait.
+
+    Raises:
+        InputError: a URL that is none of HTTP.
     """
+    from dex.engine.remote.endpoints import is_endpoint, parse_endpoints
+
+    if isinstance(target, str) and is_endpoint(target):
+        from dex.engine.remote.engine import RemoteEngine
+
+        return Client(RemoteEngine(parse_endpoints(target), token=token, timeout=timeout))
     from dex.engine.local import LocalEngine
 
     return Client(LocalEngine(target, timeout=timeout))

@@ -1,6 +1,6 @@
 """What every engine is: one door for typed commands."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from dex.wcl.commands import Command
@@ -24,6 +24,13 @@ class Engine(Protocol):
 
         Gives for each command its result, or the error it raised.
         """
+
+    @property
+    def writes(self) -> int:
+        """How many times something was sent to be written so far, whatever became of it."""
+
+    def settle(self, on_pass: Callable[[], None] | None = None) -> None:
+        """Do all housekeeping that is this process's now; `on_pass` is called between passes."""
 
     def close(self) -> None:
         """Release files and threads; a closed engine raises Unavailable."""

@@ -12,6 +12,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "profile": "Keep customer profiles by email address, in a hash-partitioned AttributeMap.",
         "subscriber": "Keep subscribers in order, in a sequentially chunked AttributeMap.",
         "sync": "Write Attributes of Flows to tables of your own PostgreSQL.",
+        "serve": "Serve the embedded engine over HTTP.",
         "smoke": "Check the target end to end.",
         "config": "Look at the settings.",
         "context": "Keep named settings.",
@@ -296,6 +297,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         {"--store": ("ATTRIBUTE_STORE", "Only of this Attribute Store."), "--limit": ("N", "How many at most.")},
     ),
     "sync metrics": ([], {}),
+    "serve": ([], {"--host": ("H", "Address to listen on."), "--port": ("P", "Port to listen on; 0 is any.")}),
     "smoke": ([], {"--report": ("junit:FILE", "Also write a report for CI.")}),
     "config show": ([], {}),
     "context list": ([], {}),
@@ -312,6 +314,8 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
 
 GLOBAL: dict[str, tuple[str | None, str]] = {
     "--data-dir": ("DIR", "Directory of the embedded engine [DEX_DATA_DIR]."),
+    "--endpoint": ("URL", "A server instead of the embedded engine [DEX_ENDPOINT]."),
+    "--token": ("TOKEN", "What the server knows you by [DEX_TOKEN]."),
     "--context": ("CONTEXT", "Named settings to use [DEX_CONTEXT]."),
     "--config": ("FILE", "Configuration file [DEX_CONFIG]."),
     "-o": ("FORMAT", "table, json, ndjson, yaml or csv; table on a terminal, else json [DEX_OUTPUT]."),

@@ -10,7 +10,7 @@ from dex.wcl.jsontext import refuse_repeated_names
 from dex.wcl.values import blob_from_json
 
 if TYPE_CHECKING:
-    from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
 
 _FIELDS = frozenset({"key", "metadata", "payload"})
 
@@ -39,7 +39,7 @@ def _payload(data: Any) -> bytes | None:
     return None if data is None else blob_from_json(data)
 
 
-def sender(engine: "LocalEngine", feed: str) -> Callable[[list[FeedRecord]], list[Any]]:
+def sender(engine: "Engine", feed: str) -> Callable[[list[FeedRecord]], list[Any]]:
     """Give the function that appends a batch of records in one commit."""
 
     def send(records: list[FeedRecord]) -> list[Any]:

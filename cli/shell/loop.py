@@ -35,7 +35,7 @@ from dex.wcl.errors import DexError, InputError
 
 PROMPT: StyleAndTextTuples = [("ansicyan", "dex> ")]
 CONTINUATION: StyleAndTextTuples = [("ansicyan", "  -> ")]
-_TARGET = ("data-dir", "config", "context", "flows")
+_TARGET = ("data-dir", "endpoint", "token", "config", "context", "flows")
 
 
 class Shell:

@@ -45,4 +45,4 @@ class LiveNames:
 
 def target_exists(session: Session) -> bool:
     """Tell whether the target holds anything yet."""
-    return Path(database_path(session.settings["data-dir"])).exists()
+    return session.endpoint is not None or Path(database_path(session.settings["data-dir"])).exists()

@@ -16,7 +16,7 @@ The configuration file is $XDG_CONFIG_HOME/dex/config.yaml, or what --config nam
     journal-max-age: 7d           # and how long
     contexts:
       staging: {data-dir: /srv/staging, timeout: 10s}
-      local: {data-dir: ~/dex}
+      production: {endpoint: 'https://dex.example.com', token: s3cret}  # a server
 
 A setting comes from its flag, else its environment variable, the context, the file, its default.
 `dex context add` writes contexts into the file.

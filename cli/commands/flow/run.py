@@ -31,7 +31,7 @@ def run(
     of a data directory works at a time: another one stands by.
     """
     session = ctx.obj
-    flows = session.engine.flows
+    flows = session.local.flows
     worked = [name for name, known in sorted(flows.parts.registry.types.items()) if known.steps]
     if not worked:
         session.note("no Flow type that is loaded has Steps; name yours with --flows")

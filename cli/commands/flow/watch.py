@@ -11,7 +11,7 @@ from dex.cli.session import Ctx
 from dex.wcl.commands.flows import DescribeFlow, HistoryEvent, PageHistory
 
 if TYPE_CHECKING:
-    from dex.engine.local import LocalEngine
+    from dex.engine.protocol import Engine
 
 EXAMPLES = """
 dex flow watch order-1
@@ -48,7 +48,7 @@ def run(
     session.note(f"the run is {_status(session.engine, flow_id, head.run_id)}")
 
 
-def _pages(engine: "LocalEngine", flow_id: str, run_id: str, after: int) -> Iterator[list[HistoryEvent]]:
+def _pages(engine: "Engine", flow_id: str, run_id: str, after: int) -> Iterator[list[HistoryEvent]]:
     """Give events as they come. Once the run is closed none follows, so a page asked for after that is the last."""
     closed = False
     while True:
@@ -63,5 +63,5 @@ def _pages(engine: "LocalEngine", flow_id: str, run_id: str, after: int) -> Iter
             closed = _status(engine, flow_id, run_id) != "running"
 
 
-def _status(engine: "LocalEngine", flow_id: str, run_id: str) -> str:
+def _status(engine: "Engine", flow_id: str, run_id: str) -> str:
     return engine.execute(DescribeFlow(flow_id=flow_id, run_id=run_id)).status

@@ -38,7 +38,7 @@ def _mapped(
 ) -> "Iterator[MappedColumn]":
     from dex.engine.sync.mapping import mapped_columns
 
-    schemas = [known.schema for known in session.engine.flows.parts.registry.types.values()]
+    schemas = [known.schema for known in session.local.flows.parts.registry.types.values()]
     attributes = {name for schema in schemas for name in schema.synced if name in schema.attributes}
     for name, each in found.items():
         if not isinstance(each, DexError):

@@ -1,0 +1,1 @@
+"""The remote engine: the same commands over HTTP."""

@@ -1,0 +1,139 @@
+"""The engine of a server: typed commands sent to it over HTTP, results and errors as if they were its own."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import httpx
+import msgspec
+
+from dex.engine.home import Home
+from dex.engine.remote.endpoints import Endpoint
+from dex.engine.remote.replies import read_reply
+from dex.engine.remote.trying import LostReply, Trying, is_repeatable
+from dex.wcl.commands import Command
+from dex.wcl.errors import DexError, Unavailable
+from dex.wcl.scopes import scope_of
+from dex.wcl.wire import result_from, to_json
+from dex.wcl.wireerrors import error_from_wire
+
+R = TypeVar("R")
+
+DEFAULT_TIMEOUT = 60.0
+_PATH = "/v1/commands"
+_MOST_BYTES = 4 * 1024 * 1024
+# What a server may take to answer beyond the time that a command waits by itself.
+_MARGIN_SECONDS = 10.0
+
+
+class RemoteEngine:
+    """Carries out typed commands on one of several servers. Safe to share between threads.
+
+    `timeout` is how many seconds a command may take, tries and waits included.
+    """
+
+    def __init__(
+        self, endpoints: Sequence[Endpoint], *, token: str | None = None, timeout: float = DEFAULT_TIMEOUT
+    ) -> None:
+        self.endpoints = list(endpoints)
+        self._home = Home()
+        self._timeout = timeout
+        self._trying = Trying(self.endpoints)
+        headers = {"content-type": "application/json"}
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        limits = httpx.Limits(max_connections=128, max_keepalive_connections=128, keepalive_expiry=30)
+        self._http = httpx.Client(headers=headers, limits=limits, trust_env=False)
+        self._writes = 0
+
+    def execute(self, command: Command[R]) -> R:
+        """Carry out one command and give its result.
+
+        Raises:
+            DexError: of the kind that fits; Unavailable where no server answers in time.
+        """
+        raw = self._send([command], to_json(command))
+        return result_from(command, raw)
+
+    def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
+        """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share commits."""
+        results: list[Any | DexError] = []
+        for part in _parts(commands):
+            try:
+                items = self._send(part, [to_json(command) for command in part])
+            except DexError as error:
+                results.extend([error] * len(part))
+                continue
+            results.extend(_item(command, item) for command, item in zip(part, items, strict=True))
+        return results
+
+    def _send(self, commands: Sequence[Command[Any]], body: Any) -> Any:
+        """Send commands and give what came back as JSON.
+
+        Raises:
+            DexError: what the server says, or that none answers.
+        """
+        self._home.check()
+        changes = any(scope_of(command) != "read" for command in commands)
+        if changes:
+            self._writes += 1
+        waits = max((getattr(command, "wait_ms", 0) for command in commands), default=0) / 1000
+        deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS)
+        content = msgspec.json.encode(body)
+        repeatable = all(is_repeatable(command) for command in commands)
+
+        def attempt(endpoint: Endpoint) -> Any:
+            return self._post(endpoint, content, deadline)
+
+        try:
+            return self._trying.run(attempt, deadline, repeatable=repeatable)
+        except LostReply as lost:
+            if changes:
+                raise Unavailable(
+                    f"{lost}, and the write may have been applied",
+                    "look before you repeat it; with a mutation or request id it can be repeated safely",
+                    applied="unknown",
+                ) from lost
+            raise Unavailable(str(lost), "try again, or raise --timeout") from lost
+
+    def _post(self, endpoint: Endpoint, content: bytes, deadline: float) -> Any:
+        url = endpoint.url + _PATH
+        left = max(0.001, deadline - time.monotonic())
+        timeout = httpx.Timeout(left, connect=min(left, 5.0))
+        return read_reply(url, lambda: self._http.post(url, content=content, timeout=timeout))
+
+    @property
+    def writes(self) -> int:
+        """How many times something was sent to be written so far, whatever became of it."""
+        return self._writes
+
+    def settle(self, on_pass: Callable[[], None] | None = None) -> None:
+        """Do nothing: a server does its housekeeping by itself."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._home.is_here:
+            self._http.close()
+
+
+def _parts(commands: Sequence[Command[Any]]) -> list[list[Command[Any]]]:
+    """Divide commands into requests of a size that a server takes."""
+    parts: list[list[Command[Any]]] = [[]]
+    size = 0
+    for command in commands:
+        weight = 200 + len(getattr(command, "payload", b"")) * 4 // 3
+        if size + weight > _MOST_BYTES and parts[-1]:
+            parts.append([])
+            size = 0
+        parts[-1].append(command)
+        size += weight
+    return [part for part in parts if part]
+
+
+def _item(command: Command[Any], item: Any) -> Any | DexError:
+    if isinstance(item, dict) and set(item) == {"error"}:
+        return error_from_wire(item["error"])
+    try:
+        return result_from(command, item)
+    except DexError as error:
+        return error

@@ -1,0 +1,81 @@
+"""Which server is asked, and whether the same request may be sent again."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from dex.engine.remote.endpoints import Endpoint
+from dex.wcl.commands import Command
+from dex.wcl.errors import Unavailable
+from dex.wcl.scopes import scope_of
+
+R = TypeVar("R")
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+_TRIES = 4
+
+
+class NotReached(Exception):  # named after what happened
+    """No connection came about: nothing was sent, and any request may go elsewhere."""
+
+
+class LostReply(Exception):  # as above
+    """The request was sent, and no whole answer came: it may have been carried out."""
+
+
+def is_repeatable(command: Command[Any]) -> bool:
+    """Tell whether sending a command twice does what sending it once does."""
+    has_id = getattr(command, "mutation_id", None) or getattr(command, "request_id", None)
+    return scope_of(command) == "read" or has_id is not None
+
+
+class Trying:
+    """Asks the servers in turn, the one first that answered last."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._endpoints = endpoints
+        self._first = 0
+
+    def run(self, attempt: Callable[[Endpoint], R], deadline: float, *, repeatable: bool) -> R:
+        """Give what the first server answers that can be reached.
+
+        Raises:
+            LostReply: no whole answer came, and the request may not be repeated, or was repeated in vain.
+            Unavailable: no server could be reached, or all said so.
+        """
+        last: Exception | None = None
+        for number in range(_TRIES if repeatable else 1):
+            if number and not _pause(number, deadline):
+                break
+            for turn in range(len(self._endpoints)):
+                index = (self._first + turn) % len(self._endpoints)
+                try:
+                    result = attempt(self._endpoints[index])
+                except (NotReached, Unavailable) as error:
+                    last = error
+                except LostReply as error:
+                    if not repeatable:
+                        raise
+                    last = error
+                else:
+                    self._first = index
+                    return result
+                if time.monotonic() >= deadline:
+                    break
+        raise _final(last)
+
+
+def _pause(number: int, deadline: float) -> bool:
+    """Rest before a try, longer each time; False where the time is over."""
+    seconds = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**number) * random.uniform(0.5, 1.0)  # noqa: S311
+    if time.monotonic() + seconds >= deadline:
+        return False
+    time.sleep(seconds)
+    return True
+
+
+def _final(last: Exception | None) -> Exception:
+    if isinstance(last, NotReached):
+        return Unavailable(f"{last}", "check --endpoint, and that `dex serve` runs there")
+    return last or Unavailable("no server was asked", "name one with --endpoint")

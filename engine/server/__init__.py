@@ -1,0 +1,1 @@
+"""One node: the embedded engine served over HTTP."""

@@ -1,0 +1,96 @@
+"""The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from litestar import HttpMethod, Litestar, Response
+from litestar import Request as HttpRequest
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException
+from litestar.handlers import HTTPRouteHandler
+from litestar.response import Stream
+from litestar.types import ASGIApp, Receive, Send
+from litestar.types import Scope as AsgiScope
+
+from dex.engine.local import LocalEngine
+from dex.engine.server.call import Call
+from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.route import Request, Route
+from dex.engine.server.routes import ROUTES
+from dex.wcl.errors import DexError
+from dex.wcl.wire import encode
+from dex.wcl.wireerrors import error_to_wire
+
+_JSON = "application/json"
+_NDJSON = "application/x-ndjson"
+MAX_BODY_BYTES = 16 * 1024 * 1024
+
+
+def make_app(engine: LocalEngine) -> ASGIApp:
+    """Give the application that serves an engine; it does not close it."""
+    dispatcher = Dispatcher(engine)
+
+    @asynccontextmanager
+    async def lifespan(_app: Litestar) -> AsyncIterator[None]:
+        yield
+        dispatcher.close()
+
+    app = Litestar(
+        route_handlers=[_handler(route, dispatcher) for route in ROUTES],
+        lifespan=[lifespan],
+        openapi_config=None,
+        request_max_body_size=MAX_BODY_BYTES,
+        exception_handlers={HTTPException: _refused_by_framework},
+        logging_config=None,
+    )
+    return _with_raw_paths(app)
+
+
+def _with_raw_paths(app: ASGIApp) -> ASGIApp:
+    """Route by the path as it was sent, so that an escaped slash belongs to the name that it stands in."""
+
+    async def routed(scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["type"] == ScopeType.HTTP:
+            scope["path"] = scope["raw_path"].decode("ascii")
+        await app(scope, receive, send)
+
+    return routed
+
+
+def _handler(route: Route, dispatcher: Dispatcher) -> HTTPRouteHandler:
+    async def handle(request: HttpRequest[Any, Any, Any]) -> Response[Any]:
+        try:
+            call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
+            answer = await route.answer(call, Request(dispatcher, lambda _scope: None))
+        except DexError as error:
+            return error_response(error)
+        if route.stream:
+            return Stream(_lines(answer), media_type=_NDJSON)
+        return Response(encode(answer), media_type=_JSON)
+
+    path = route.path.replace("}", ":str}")
+    return HTTPRouteHandler(path, http_method=HttpMethod(route.method), status_code=200)(handle)
+
+
+async def _lines(items: AsyncIterator[list[Any]]) -> AsyncIterator[bytes]:
+    """Give items as JSON, one a line; an error in the middle ends the stream with its line."""
+    try:
+        async for part in items:
+            if part:
+                yield b"".join(encode(item) + b"\n" for item in part)
+    except DexError as error:
+        yield msgspec.json.encode({"error": error_to_wire(error)}) + b"\n"
+
+
+def error_response(error: DexError) -> Response[bytes]:
+    """Give the response that tells of an error."""
+    body = msgspec.json.encode({"error": error_to_wire(error)}, enc_hook=str)
+    return Response(body, media_type=_JSON, status_code=error.status)
+
+
+def _refused_by_framework(_request: HttpRequest[Any, Any, Any], error: HTTPException) -> Response[bytes]:
+    """Tell of what the framework refused in the form of every other error."""
+    told = {"type": "Refused", "kind": "http", "message": error.detail, "remedy": "see /openapi.json"}
+    return Response(msgspec.json.encode({"error": told}), media_type=_JSON, status_code=error.status_code)

@@ -1,0 +1,84 @@
+"""The address and the data directory of a server: each is one process's (spec: K-01)."""
+
+import errno
+import fcntl
+import json
+import os
+import socket
+from pathlib import Path
+
+from dex.wcl.errors import Refused, Unavailable
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Give a socket that listens; port 0 is any that is free.
+
+    Raises:
+        Unavailable: the address is taken, naming the process where the system tells.
+        Refused: there is no such address on this machine, or it may not be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            remedy = "stop that, or choose another --port"
+            raise Unavailable(f"port {port} of {host} is taken{_by(port)}", remedy) from error
+        reason = error.strerror or str(error)
+        raise Refused(f"cannot listen on {host} port {port}: {reason}", "choose another --host or --port") from error
+    return listener
+
+
+def _by(port: int) -> str:
+    """Name the process that listens on a port, where the system tells."""
+    import psutil
+
+    try:
+        owners = [
+            found.pid
+            for found in psutil.net_connections("tcp")
+            if found.status == psutil.CONN_LISTEN and found.laddr and found.laddr.port == port and found.pid
+        ]
+        return f" by process {owners[0]} ({psutil.Process(owners[0]).name()})" if owners else ""
+    except (psutil.Error, OSError):
+        return ""
+
+
+class ServingLock:
+    """The right to serve a data directory: held by one process, and released by the system when it ends."""
+
+    def __init__(self, data_dir: Path) -> None:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        self._path = data_dir / "serve.lock"
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def take(self, url: str) -> None:
+        """Take the lock and write down who serves where.
+
+        Raises:
+            Unavailable: another process has it, naming it.
+        """
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Unavailable(
+                f"the data directory {self._path.parent} is served already{self._owner()}",
+                "stop that server, or choose another --data-dir",
+            ) from error
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, json.dumps({"pid": os.getpid(), "url": url}).encode(), 0)
+
+    def _owner(self) -> str:
+        try:
+            told = json.loads(os.pread(self._file, 4096, 0))
+        except ValueError:
+            return ""
+        return f" by process {told['pid']} on {told['url']}"
+
+    def release(self) -> None:
+        """Give the lock back."""
+        os.close(self._file)

@@ -1,0 +1,63 @@
+"""What a path of the HTTP interface is: one declaration gives its handler, its scope and its part of the document."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from dex.engine.server.call import Call, Parameter
+from dex.engine.server.dispatch import Dispatcher
+from dex.wcl.commands import Command
+from dex.wcl.scopes import SCOPES, Scope, scope_of
+
+Answer: TypeAlias = Callable[[Call, "Request"], Awaitable[Any]]
+Items: TypeAlias = AsyncIterator[list[Any]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """Who asks, and what carries it out. `may` refuses what the token's scope does not allow."""
+
+    dispatcher: Dispatcher
+    may: Callable[[Scope], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """One path and method.
+
+    `answer` gives the result as a value that `dex.wcl.wire.to_json` takes, or raises a DexError. With `stream` it
+    gives an asynchronous iterator of lists, whose items are sent one a line. `scope` is None where the body decides;
+    `answer` asks then.
+    """
+
+    method: Literal["GET", "POST", "PUT"]
+    path: str
+    summary: str
+    tag: str
+    answer: Answer
+    result: Any
+    scope: Scope | None = "read"
+    parameters: tuple[Parameter, ...] = ()
+    body: Any = None
+    body_example: Any = None
+    result_example: Any = None
+    stream: bool = False
+    errors: tuple[int, ...] = (400,)
+    declared: dict[str, Parameter] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "declared", {parameter.name: parameter for parameter in self.parameters})
+
+
+def reads(build: Callable[[Call], Command[Any]]) -> Answer:
+    """Give the answer that is the result of one command."""
+
+    async def answer(call: Call, request: Request) -> Any:
+        return await request.dispatcher.execute(build(call))
+
+    return answer
+
+
+def scope_of_all(commands: list[Command[Any]]) -> Scope:
+    """Give the scope that several commands need together."""
+    return max((scope_of(command) for command in commands), key=SCOPES.index, default="read")
