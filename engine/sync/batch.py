@@ -60,10 +60,11 @@ class WriteResult(NamedTuple):
 
     `keys` are the entries it was about: written or filtered, they are acknowledged when it is WRITTEN; the rest of
     the batch is for other transactions. `statements` is how many it had: all plain Attributes are one, each
-    instance is one.
+    instance is one. `token` is the one in the fencing row that rejected a FENCED write.
     """
 
     outcome: Outcome
     keys: tuple[str, ...]
     statements: int
     failure: Failure | None = None
+    token: int = 0

@@ -16,7 +16,7 @@ from dex.engine.sync.failures import judge, outdated_schema
 from dex.engine.sync.planning import Plan, Row, plan
 from dex.engine.sync.refresh import Schemas
 from dex.engine.sync.reports import Reports
-from dex.engine.sync.statements import fence_sql, fenced_sql, group, unfenced_sql
+from dex.engine.sync.statements import fence_sql, fenced_sql, group, token_sql, unfenced_sql
 from dex.engine.sync.table import read_tables
 from dex.wcl.errors import DexError, Unavailable
 
@@ -110,7 +110,8 @@ class Destination:
                 if not may_start():
                     return WriteResult(Outcome.NOT_STARTED, (), 0)
                 if not self._transaction(connection, planned.schema, rows, fence):
-                    return WriteResult(Outcome.FENCED, keys, len(rows))
+                    token = self._token(connection, planned.schema, fence)
+                    return WriteResult(Outcome.FENCED, keys, len(rows), token=token)
             return self._written(batch, planned, keys, len(rows))
         except psycopg.Error as error:
             failure = judge(error, connected=connection is None or not connection.lost)
@@ -161,6 +162,12 @@ class Destination:
             connection.execute(_STATEMENT_TIMEOUT, (str(math.ceil(left * 1000)),))
             connection.execute(unfenced_sql(groups), parameters)
         return True
+
+    def _token(self, connection: BoundedConnection, schema: StoreSchema, fence: Fence) -> int:
+        """Give the token that rejects a fence, 0 where its row is gone again."""
+        query = token_sql(schema.fencing.name)
+        (token,) = connection.execute(query, (self.store.name, fence.cluster)).fetchone() or (None,)
+        return token or 0
 
     def _read(self) -> StoreSchema:
         try:

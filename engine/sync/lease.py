@@ -6,6 +6,7 @@ The epoch is the fencing token in PostgreSQL, so that a process that lost its le
 
 import sqlite3
 import threading
+from enum import Enum
 from typing import NamedTuple
 
 from dex.engine.clock import Clock
@@ -14,11 +15,24 @@ from dex.wcl.errors import FailedPrecondition
 
 
 class Held(NamedTuple):
-    """A lease that this process holds. `until` is on its own monotonic clock, in seconds."""
+    """A lease that this process holds.
+
+    `since` is the epoch that it took it over with, and `until` is on its own monotonic clock, in seconds.
+    """
 
     cluster_id: str
     epoch: int
+    since: int
     until: float
+
+
+class Rival(Enum):
+    """Whose token rejected a write."""
+
+    NONE = "this process's own, of a newer epoch"
+    OWNER = "of a process that has taken the lease over"
+    PAST = "of a time that the data directory does not know, as it was restored from a backup"
+    COPY = "of another copy of the data directory"
 
 
 class Lease:
@@ -37,6 +51,8 @@ class Lease:
         self._lock = threading.Lock()
         self._spent = 0
         self._newest = 0
+        self._has_lost_to_copy = False
+        self._since = 0
         self.held: Held | None = None
 
     def keep(self) -> Held | None:
@@ -49,7 +65,7 @@ class Lease:
         if self.remaining() > self._duration_ms * 2 / 3000:
             return self.held
         asked = self._clock.monotonic()
-        found: list[tuple[str, int] | None] = []
+        found: list[tuple[str, int, int] | None] = []
 
         def take(connection: sqlite3.Connection, *_: object) -> bool:
             found.append(self._take(connection))
@@ -68,13 +84,35 @@ class Lease:
         held = self.held  # another thread may lose it meanwhile
         return 0.0 if held is None else held.until - self._clock.monotonic()
 
-    def lose(self, epoch: int) -> bool:
-        """Write no more with an epoch, since a newer one has written; False where that is this process's own."""
+    def lose(self, token: int, *, has_written: bool) -> Rival:
+        """Write no more, since a write was rejected by a token; tell whose that is.
+
+        `has_written` is whether an earlier write under it was accepted since this process took the lease over. If so,
+        a token that nobody of this data directory has made was made meanwhile, by another copy of it that must not be
+        outdone: only another take-over may. If not, the take-over found it, and the lease is taken again above it.
+
+        Raises:
+            Unavailable: the file is busy or full.
+        """
         with self._lock:
-            if self._newest > epoch:
-                return False
+            if token <= max(self._newest, self._spent):
+                return Rival.NONE
             self.held = None
-            return True
+        known: list[int] = []
+
+        def read(connection: sqlite3.Connection, *_: object) -> bool:
+            known.extend(connection.execute("SELECT epoch FROM sync_lease").fetchone())
+            return False
+
+        self._writer.run(read)
+        if token <= known[-1]:
+            return Rival.OWNER
+        with self._lock:
+            if has_written:
+                self._has_lost_to_copy = True
+                return Rival.COPY
+            self._spent = max(self._spent, token)
+            return Rival.PAST
 
     def spend(self, epoch: int) -> None:
         """Write no more with an epoch: a write of it whose end is not known may still reach its table, late.
@@ -100,7 +138,12 @@ class Lease:
         self.held = None
         self._writer.run(give)
 
-    def _take(self, connection: sqlite3.Connection) -> tuple[str, int] | None:
+    def _take(self, connection: sqlite3.Connection) -> tuple[str, int, int] | None:
+        """Give cluster id, epoch and the epoch of the take-over, None while another process holds the lease.
+
+        Epochs of a data directory only rise, and only here: a process that was deposed reaches no epoch above that of
+        its successor unless it takes over in turn, and then it reads the latest values (spec: Y-16).
+        """
         now = self._clock.now_ms()
         row = connection.execute("SELECT cluster_id, owner, epoch, expires_at FROM sync_lease").fetchone()
         if row is None:
@@ -109,7 +152,8 @@ class Lease:
                 "INSERT INTO sync_lease (id, cluster_id, owner, epoch, expires_at) VALUES (1, ?, ?, 1, ?)",
                 (cluster_id, self._owner, now + self._duration_ms),
             )
-            return cluster_id, 1
+            self._since = 1
+            return cluster_id, 1, 1
         cluster_id, owner, epoch, expires_at = row
         if self._wanted_cluster not in (None, cluster_id):
             raise FailedPrecondition(
@@ -117,13 +161,16 @@ class Lease:
                 "take cluster.id out of the configuration, or name the right data directory",
                 cluster_id=cluster_id,
             )
-        if owner != self._owner and expires_at > now:
+        taking_over = owner != self._owner
+        if expires_at > now if taking_over else self._has_lost_to_copy:
             return None
-        if owner != self._owner:
+        if taking_over:
             connection.execute("DELETE FROM sync_attempts")
-        if owner != self._owner or epoch <= self._spent:
-            epoch += 1
+            self._has_lost_to_copy = False
+            epoch = self._since = max(epoch, self._spent) + 1
+        elif epoch <= self._spent:
+            epoch = self._spent + 1
         connection.execute(
             "UPDATE sync_lease SET owner = ?, epoch = ?, expires_at = ?", (self._owner, epoch, now + self._duration_ms)
         )
-        return cluster_id, epoch
+        return cluster_id, epoch, self._since

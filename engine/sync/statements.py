@@ -55,15 +55,23 @@ def group(rows: Iterable[Row]) -> list[Group]:
 def fence_sql(fencing: TableName) -> str:
     """Give the statement that raises the fencing row ($1 store, $2 cluster, $3 scope) to an epoch ($4).
 
-    It returns a row, unless a newer owner has raised the token above the epoch.
+    It returns a row, unless a newer owner has raised the token above the epoch: that of this scope, which is locked
+    and so known to the last moment, or that of any other, as it was when the statement began.
     """
     return (
         f"INSERT INTO {quoted(*fencing)} AS f (store_name, cluster_id, scope, fencing_token, updated_at)"
-        " VALUES ($1, $2, $3, $4, pg_catalog.clock_timestamp())"
+        " SELECT $1::pg_catalog.text, $2::pg_catalog.text, $3::pg_catalog.text, $4::pg_catalog.int8,"
+        f" pg_catalog.clock_timestamp() WHERE NOT EXISTS (SELECT FROM {quoted(*fencing)}"
+        " WHERE store_name = $1 AND cluster_id = $2 AND fencing_token > $4)"
         " ON CONFLICT (store_name, cluster_id, scope) DO UPDATE"
         " SET fencing_token = EXCLUDED.fencing_token, updated_at = EXCLUDED.updated_at"
         " WHERE f.fencing_token <= EXCLUDED.fencing_token RETURNING 1"
     )
+
+
+def token_sql(fencing: TableName) -> str:
+    """Give the query for the highest token of a store ($1) in a cluster ($2), NULL without one."""
+    return f"SELECT pg_catalog.max(fencing_token) FROM {quoted(*fencing)} WHERE store_name = $1 AND cluster_id = $2"
 
 
 def fenced_sql(fencing: TableName, groups: list[Group]) -> str:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Protocol
+from zlib import crc32
 
 from dex.engine.flows.records import AttributesSynced
 from dex.engine.flows.runtime.parts import Parts
@@ -19,14 +20,14 @@ from dex.engine.sync.backoff import StoreBackoff, delay_ms
 from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.dropping import report_dropped
-from dex.engine.sync.lease import Lease
+from dex.engine.sync.lease import Lease, Rival
 from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import DexError
 
 _log = logging.getLogger("dex.sync")
 
 THREADS = 4
-SCOPE = "0"
+SCOPES = 16
 _RUNS_AT_ONCE = 64
 _UNACKNOWLEDGED = 256
 _POLL_SECONDS = 0.02
@@ -41,6 +42,21 @@ class Destination(Protocol):
 
     def write(self, batch: Batch, fence: Fence, limit: int | None, may_start: Callable[[], bool]) -> WriteResult:
         """Write entries of a batch in one transaction of at most `limit` statements, if it may start by then."""
+
+
+def _scope(flow_id: str) -> str:
+    """Give the fencing row of a Flow: one for all its runs, and several of a store, as each lets one write pass.
+
+    The number of scopes is for ever: a late write of one Flow and a newer one would meet at different rows otherwise.
+    """
+    return str(crc32(flow_id.encode("utf-8", "surrogatepass")) % SCOPES)
+
+
+_FENCED = {
+    Rival.OWNER: "another process has taken over, so this one stops writing",
+    Rival.PAST: "the data directory is older, as after a restore from a backup, and goes on above that",
+    Rival.COPY: "another copy of the data directory writes, so this process stops; to go on with it, start it again",
+}
 
 
 class StoreWriter:
@@ -61,6 +77,7 @@ class StoreWriter:
         self._finished: list[tuple[PendingRun, AttributesSynced | None]] = []
         self._cursor = 0
         self._passed = 0
+        self._accepted = 0
 
     def run(self, stop: threading.Event) -> None:
         """Write until `stop` is set, and finish what is under way then."""
@@ -168,15 +185,16 @@ class StoreWriter:
         if expired:
             return self._record(pending, expired, "its retry budget is used up")
         batch = Batch(self._name, pending.flow_id, pending.run_id, {entry.key: entry.data for entry in entries})
-        fence = Fence(held.cluster_id, SCOPE, held.epoch)
+        fence = Fence(held.cluster_id, _scope(pending.flow_id), held.epoch)
         begun = self._backoff.begin()
         result = self._destination.write(batch, fence, pending.statements, self._may_start)
         match result.outcome:
             case Outcome.WRITTEN:
+                if result.statements:
+                    self._accepted = held.since
                 return self._succeeded(pending, entries, result)
-            case Outcome.FENCED if self._lease.lose(fence.epoch):
-                self._metrics.fenced_writes.inc()
-                _log.error("store %s: a newer owner has written; this process stops writing", self._name)
+            case Outcome.FENCED:
+                self._fenced(fence, result.token, has_written=self._accepted == held.since)
             case Outcome.FAILED if result.failure is not None:
                 if result.failure.undecided:
                     self._lease.spend(fence.epoch)
@@ -184,6 +202,16 @@ class StoreWriter:
             case _:
                 pass
         return None
+
+    def _fenced(self, fence: Fence, token: int, *, has_written: bool) -> None:
+        rival = self._lease.lose(token, has_written=has_written)
+        if rival is Rival.NONE:
+            return
+        self._metrics.fenced_writes.inc()
+        _log.error(
+            "store %s: the fencing table has epoch %d of cluster %s, which rejects %d: %s",
+            self._name, token, fence.cluster, fence.epoch, _FENCED[rival],
+        )  # fmt: skip
 
     def _may_start(self) -> bool:
         """Tell whether the lease lasts for a write and the margin (spec: Y-17)."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from dex.engine.sync.batch import Batch, Outcome
+from dex.engine.sync.batch import Batch, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.contract import Unfit, convert
 from dex.engine.sync.destination import Destination
@@ -210,7 +210,7 @@ def test_what_would_be_refused_or_changed_is_filtered_alone(
     flow_id = f"bad {BAD.index(case)}"
     with caplog.at_level(logging.ERROR, "dex.sync"):
         result = store.write(batch(flow_id, {case.column: case.value, "other": 1}), FENCE)
-    assert result == (Outcome.WRITTEN, (case.column, "other"), 1, None)
+    assert result == WriteResult(Outcome.WRITTEN, (case.column, "other"), 1)
     assert reader.execute("SELECT other FROM orders WHERE id = %s", (flow_id,)).fetchall() == [(1,)]
     (message,) = caplog.messages
     assert case.reason in message
@@ -237,7 +237,7 @@ def test_a_batch_of_which_every_field_is_filtered_runs_no_sql(
 ) -> None:
     """It succeeds, and there is no row (case 37)."""
     result = store.write(batch("nothing", i8="42", nosuch=1, id="x"), FENCE)
-    assert result == (Outcome.WRITTEN, ("i8", "nosuch", "id"), 0, None)
+    assert result == WriteResult(Outcome.WRITTEN, ("i8", "nosuch", "id"), 0)
     assert len(caplog.messages) == 3
 
 

@@ -32,11 +32,11 @@ def test_every_transaction_raises_the_fencing_row(
 ) -> None:
     """There is one row for each store, cluster and scope, and it says when it was raised."""
     store.write(batch("f1", entries), FENCE)
-    store.write(batch("f1", entries), Fence("cluster-1", "1", 3))
+    store.write(batch("f1", entries), Fence("cluster-1", "1", 7))
     store.write(batch("f1", entries), Fence("cluster-2", "0", 1))
     store.write(batch("f1", entries), NEWER)
     assert database.rows(TOKENS) == [
-        ("orders", "cluster-1", "0", 8), ("orders", "cluster-1", "1", 3), ("orders", "cluster-2", "0", 1),
+        ("orders", "cluster-1", "0", 8), ("orders", "cluster-1", "1", 7), ("orders", "cluster-2", "0", 1),
     ]  # fmt: skip
     assert database.rows("SELECT bool_and(updated_at <= clock_timestamp()) FROM dexzd_attribute_sync_fencing")
 
@@ -44,10 +44,12 @@ def test_every_transaction_raises_the_fencing_row(
 @pytest.mark.spec("Y-16")
 @pytest.mark.parametrize("entries", [{"total": 2}, {"Items/a": {"n": 2}}, {"Items/a": None}])
 def test_a_newer_owner_rejects_the_write(entries: dict[str, Any], database: Database, store: Destination) -> None:
-    """The rows and the token keep what the newer owner wrote (case 43)."""
+    """In whatever scope; the rows and the token keep what the newer owner wrote (case 43)."""
     store.write(batch("f1", {"total": 1, "Items/a": {"n": 1}}), NEWER)
     result = store.write(batch("f1", entries), FENCE)
-    assert result.outcome is Outcome.FENCED
+    assert (result.outcome, result.token) == (Outcome.FENCED, 8)
+    elsewhere = store.write(batch("f1", entries), FENCE._replace(scope="1"))
+    assert (elsewhere.outcome, elsewhere.token) == (Outcome.FENCED, 8)
     assert database.rows("SELECT total, n FROM orders, items") == [(1, 1)]
     assert database.rows(TOKENS) == [("orders", "cluster-1", "0", 8)]
     assert store.write(batch("f1", total=3), NEWER).outcome is Outcome.WRITTEN
@@ -87,7 +89,7 @@ def test_a_delete_sees_what_an_earlier_owner_commits_meanwhile(database: Databas
 def test_a_write_that_may_not_start_any_more_sends_nothing(database: Database, store: Destination) -> None:
     """Whether the lease lasts is asked after connecting."""
     result = store.write(batch(total=1), FENCE, may_start=lambda: False)
-    assert result == (Outcome.NOT_STARTED, (), 0, None)
+    assert result == WriteResult(Outcome.NOT_STARTED, (), 0)
     assert database.rows(TOKENS) == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dex.engine.flows.keys import escape
-from dex.engine.sync.batch import Outcome
+from dex.engine.sync.batch import Outcome, WriteResult
 from dex.engine.sync.config import ColumnNaming
 from tests.engine.sync.conftest import FENCE, OpenStore, batch
 from tests.postgres import Database
@@ -36,7 +36,7 @@ def test_an_instance_is_a_row(items: Database, open_store: OpenStore) -> None:
     store = open_store(**STORE)
     value = {"qty": 2, "price": 3, "note": "x", "tags": ["a", {"b": 1}], "meta": {"z": 1, "a": None}}
     result = store.write(batch("order-7", {escape("Items", "item/7"): value}), FENCE)
-    assert result == (Outcome.WRITTEN, ("Items/item%2F7",), 1, None)
+    assert result == WriteResult(Outcome.WRITTEN, ("Items/item%2F7",), 1)
     expected = ("7", "item/7", 2, 3.0, "x", ["a", {"b": 1}], {"z": 1, "a": None}, None, 7)
     assert items.rows(COLUMNS) == [expected]
     assert items.rows("SELECT * FROM orders") == []
@@ -64,7 +64,7 @@ def test_deleting_an_instance_deletes_its_row(items: Database, open_store: OpenS
     for flow_id in ("order-7", "order-8"):
         store.write(batch(flow_id, {"Items/a": {"qty": 1}, "Items/b": {"qty": 2}}), FENCE)
     result = store.write(batch("order-7", {"Items/a": None, "Items/c": {"qty": 3}, "total": 5}), FENCE)
-    assert result == (Outcome.WRITTEN, ("total", "Items/a", "Items/c"), 3, None)
+    assert result == WriteResult(Outcome.WRITTEN, ("total", "Items/a", "Items/c"), 3)
     assert items.rows("SELECT order_id, item_key FROM order_items ORDER BY 1, 2") == [
         ("7", "b"), ("7", "c"), ("8", "a"), ("8", "b"),
     ]  # fmt: skip
@@ -134,7 +134,7 @@ def test_an_instance_whose_key_fits_no_column_is_skipped_alone(
     """Its neighbours are written."""
     store = open_store(**STORE)
     result = store.write(batch("order-7", {"Items/123456789": {"qty": 1}, "Items/a": {"qty": 2}}), FENCE)
-    assert result == (Outcome.WRITTEN, ("Items/123456789", "Items/a"), 1, None)
+    assert result == WriteResult(Outcome.WRITTEN, ("Items/123456789", "Items/a"), 1)
     assert "9 > 8 characters" in caplog.text
 
 
@@ -144,7 +144,7 @@ def test_other_stores_treat_instances_as_ordinary_attributes(items: Database, op
     items.execute('CREATE TABLE flat (id text PRIMARY KEY, "Items/a" text)')
     flat = open_store(name="flat", table="flat")
     result = flat.write(batch("order-7", {"Items/a": "x", "Items/b": "y"}), FENCE)
-    assert result == (Outcome.WRITTEN, ("Items/b", "Items/a"), 1, None)
+    assert result == WriteResult(Outcome.WRITTEN, ("Items/b", "Items/a"), 1)
     assert items.rows("SELECT * FROM flat") == [("order-7", "x")]
     assert items.rows("SELECT * FROM order_items") == []
 

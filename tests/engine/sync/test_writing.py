@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dex.engine.sync.batch import Batch, Outcome
+from dex.engine.sync.batch import Batch, Outcome, WriteResult
 from dex.engine.sync.config import ColumnNaming
 from tests.engine.sync.conftest import FENCE, OpenStore, batch
 from tests.postgres import Database
@@ -19,7 +19,7 @@ def test_an_upsert_writes_only_the_columns_of_its_batch(database: Database, open
     """The first write creates the row, the others keep what they do not name."""
     database.execute(ORDERS)
     store = open_store()
-    assert store.write(batch(total=1), FENCE) == (Outcome.WRITTEN, ("total",), 1, None)
+    assert store.write(batch(total=1), FENCE) == WriteResult(Outcome.WRITTEN, ("total",), 1)
     store.write(batch(note="x"), FENCE)
     store.write(batch(total=2), FENCE)
     assert database.rows("SELECT * FROM orders") == [("f1", 2, "x")]
@@ -61,7 +61,7 @@ def test_a_flow_id_without_row_skips_its_batch(
     """No retry could change the result, so the batch is done, with an error in the log."""
     database.execute("CREATE TABLE orders (k char(3) PRIMARY KEY, total bigint)")
     store = open_store(row_key="order-{k}")
-    assert store.write(batch(flow_id, total=1), FENCE) == (Outcome.WRITTEN, ("total",), 0, None)
+    assert store.write(batch(flow_id, total=1), FENCE) == WriteResult(Outcome.WRITTEN, ("total",), 0)
     assert database.rows("SELECT * FROM orders") == []
     (record,) = caplog.records
     assert record.levelname == "ERROR"
@@ -138,9 +138,9 @@ def test_a_limit_leaves_the_rest_for_other_transactions(database: Database, open
     store = open_store(maps={"Items": ("items", "item")})
     entries = {"total": 1, "note": "x", "Items/a": {"n": 1}, "Items/b": {"n": 2}, "nosuch": 1}
     first = store.write(batch("f1", entries), FENCE, limit=2)
-    assert first == (Outcome.WRITTEN, ("nosuch", "total", "note", "Items/a"), 2, None)
+    assert first == WriteResult(Outcome.WRITTEN, ("nosuch", "total", "note", "Items/a"), 2)
     rest = {key: value for key, value in entries.items() if key not in first.keys}
-    assert store.write(batch("f1", rest), FENCE, limit=2) == (Outcome.WRITTEN, ("Items/b",), 1, None)
+    assert store.write(batch("f1", rest), FENCE, limit=2) == WriteResult(Outcome.WRITTEN, ("Items/b",), 1)
     assert database.rows("SELECT item FROM items ORDER BY item") == [("a",), ("b",)]
 
 
@@ -236,4 +236,4 @@ def open_any(database: Database, open_store: OpenStore) -> OpenAny:
 def test_an_empty_batch_is_written(database: Database, open_store: OpenStore) -> None:
     """There is nothing to do, and no SQL runs."""
     database.execute(ORDERS)
-    assert open_store().write(Batch("orders", "f1", "r1", {}), FENCE) == (Outcome.WRITTEN, (), 0, None)
+    assert open_store().write(Batch("orders", "f1", "r1", {}), FENCE) == WriteResult(Outcome.WRITTEN, (), 0)

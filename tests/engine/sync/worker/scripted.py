@@ -76,8 +76,15 @@ def failed(
     return answer
 
 
-def fenced(call: Call) -> WriteResult:
-    return WriteResult(Outcome.FENCED, tuple(call.batch.entries), 1)
+def fenced(token: int) -> Callable[[Call], WriteResult]:
+    """Give an answer: a token rejected the write, unless it has an epoch as high."""
+
+    def answer(call: Call) -> WriteResult:
+        if call.fence.epoch >= token:
+            return written(call)
+        return WriteResult(Outcome.FENCED, tuple(call.batch.entries), 1, token=token)
+
+    return answer
 
 
 def filtered(call: Call) -> WriteResult:
