@@ -1,7 +1,6 @@
 """The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -14,7 +13,6 @@ from litestar.response import Stream
 from litestar.types import ASGIApp, Receive, Send
 from litestar.types import Scope as AsgiScope
 
-from dex.engine.local import LocalEngine
 from dex.engine.server.call import Call
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.route import Request, Route
@@ -28,18 +26,10 @@ _NDJSON = "application/x-ndjson"
 MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
-def make_app(engine: LocalEngine) -> ASGIApp:
-    """Give the application that serves an engine; it does not close it."""
-    dispatcher = Dispatcher(engine)
-
-    @asynccontextmanager
-    async def lifespan(_app: Litestar) -> AsyncIterator[None]:
-        yield
-        dispatcher.close()
-
+def make_app(dispatcher: Dispatcher) -> ASGIApp:
+    """Give the application that serves the engine of a dispatcher, which it does not close."""
     app = Litestar(
         route_handlers=[_handler(route, dispatcher) for route in ROUTES],
-        lifespan=[lifespan],
         openapi_config=None,
         request_max_body_size=MAX_BODY_BYTES,
         exception_handlers={HTTPException: _refused_by_framework},

@@ -12,6 +12,7 @@ import uvicorn
 
 from dex.engine.local import LocalEngine
 from dex.engine.server.app import make_app
+from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.listening import ServingLock, listen
 from dex.wcl.errors import DexError
 
@@ -45,19 +46,21 @@ def serve(engine: LocalEngine, address: Address, *, sync: "Sync | None" = None, 
     host, port = listener.getsockname()[:2]
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     lock = ServingLock(engine.path.parent)
+    dispatcher = Dispatcher(engine)
     try:
         lock.take(url)
         engine.flows.worker.start()
         with _syncing(sync), _stopped_by_sigterm():
-            _Server(_config(engine), lambda: ready(url)).run(sockets=[listener])
+            _Server(_config(dispatcher), lambda: ready(url)).run(sockets=[listener])
     finally:
+        dispatcher.close()
         lock.release()
         listener.close()
 
 
-def _config(engine: LocalEngine) -> uvicorn.Config:
+def _config(dispatcher: Dispatcher) -> uvicorn.Config:
     return uvicorn.Config(
-        make_app(engine),
+        make_app(dispatcher),
         log_config=None,
         access_log=False,
         server_header=False,

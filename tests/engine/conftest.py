@@ -13,8 +13,11 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.local import LocalEngine
 from dex.engine.protocol import Engine
+from dex.engine.remote.endpoints import parse_endpoints
+from dex.engine.remote.engine import RemoteEngine
 from tests.directories import fast_directory
 from tests.engine.fakes import FakeClock
+from tests.serving import serving
 
 
 @pytest.fixture
@@ -50,9 +53,16 @@ def local(open_engine: OpenEngine) -> LocalEngine:
     return open_engine()
 
 
-@pytest.fixture
-def engine(local: LocalEngine) -> Engine:
-    return local
+@pytest.fixture(params=["embedded", "http"])
+def engine(request: pytest.FixtureRequest, local: LocalEngine) -> Iterator[Engine]:
+    """The embedded engine, and the same one over a socket (spec: X-01)."""
+    if request.param == "embedded":
+        yield local
+        return
+    with serving(local) as url:
+        remote = RemoteEngine(parse_endpoints(url))
+        yield remote
+        remote.close()
 
 
 @pytest.fixture

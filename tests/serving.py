@@ -1,0 +1,48 @@
+"""A real server for tests: one socket for each process of tests, and the application of the engine at hand behind it."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import uvicorn
+
+from dex.engine.local import LocalEngine
+from dex.engine.server.app import make_app
+from dex.engine.server.dispatch import Dispatcher
+
+
+class Front:
+    """The server: answers with `app`, which tests exchange."""
+
+    def __init__(self) -> None:
+        self.app: Any = None
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        config = uvicorn.Config(self._answer, log_config=None, access_log=False, lifespan="off")
+        server = uvicorn.Server(config)
+        threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+@cache
+def _front() -> Front:
+    return Front()
+
+
+@contextmanager
+def serving(engine: LocalEngine) -> Iterator[str]:
+    """Serve an engine over HTTP meanwhile, and give the URL."""
+    front, dispatcher = _front(), Dispatcher(engine)
+    before, front.app = front.app, make_app(dispatcher)
+    try:
+        yield front.url
+    finally:
+        front.app = before
+        dispatcher.close()
