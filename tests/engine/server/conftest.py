@@ -1,0 +1,73 @@
+"""Fixtures of the server tests: a server of its own for each test, on a port of its own, and an HTTP client of it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+import pytest
+import uvicorn
+
+from dex.engine.local import LocalEngine
+from dex.engine.server import node
+from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.listening import listen
+from tests.directories import fast_directory
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its URL without a slash at the end, the engine behind it, and how to stop it."""
+
+    url: str
+    engine: LocalEngine
+    uvicorn: uvicorn.Server
+    thread: threading.Thread
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port, for a bare socket."""
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        return host, int(port)
+
+    def stop(self) -> None:
+        """Stop as a signal would, and wait for the end."""
+        self.uvicorn.should_exit = True
+        self.thread.join()
+
+
+@contextmanager
+def served(engine: LocalEngine) -> Iterator[Server]:
+    """Serve an engine on 127.0.0.1, as `dex serve` does."""
+    listener = listen("127.0.0.1", 0)
+    dispatcher, ready = Dispatcher(engine), threading.Event()
+    server = node._Server(node._config(dispatcher), ready.set)
+    thread = threading.Thread(target=server.run, args=([listener],), name="server")
+    thread.start()
+    ready.wait()
+    running = Server(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, server, thread)
+    try:
+        yield running
+    finally:
+        running.stop()
+        dispatcher.close()
+        listener.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """An engine on a directory of its own, served; `server.engine` looks behind the socket."""
+    with fast_directory() as path:
+        engine = LocalEngine(path / "data")
+        try:
+            with served(engine) as running:
+                yield running
+        finally:
+            engine.close()
+
+
+@pytest.fixture
+def http(server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, timeout=30) as client:
+        yield client
