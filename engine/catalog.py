@@ -7,7 +7,7 @@ import msgspec
 
 from dex.wcl.commands import FeedSummary, FromFeed, Manual, NamedKey, StoreSummary
 from dex.wcl.errors import Refused
-from dex.wcl.names import did_you_mean
+from dex.wcl.names import check_is_text, did_you_mean
 
 _encode_keys = msgspec.json.Encoder().encode
 _decode_keys = msgspec.json.Decoder(list[NamedKey]).decode
@@ -81,7 +81,7 @@ class Catalog:
         """Give a live store.
 
         Raises:
-            Refused: there is none, with the nearest names, or it was dropped (spec: S-14, S-18).
+            Refused: there is none, with the nearest names, or it was dropped (spec: S-14, S-18); or it is no text.
         """
         store = self.stores.get(name)
         if store is None:
@@ -125,6 +125,7 @@ class Catalog:
 
     @staticmethod
     def _unknown(what: str, name: str, known: Iterable[str]) -> Refused:
+        check_is_text(name, f"a {what} name")
         names = sorted(known)
         verb = "STATESTORES" if what == "store" else "FEEDS"
         remedy = did_you_mean(name, names) or f"SHOW {verb} lists the {what}s there are, DEFINE makes a new one"

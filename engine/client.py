@@ -23,6 +23,7 @@ from dex.wcl.commands import (
     StoreSummary,
 )
 from dex.wcl.errors import InputError
+from dex.wcl.names import check_is_text, check_name
 from dex.wcl.wire import command_from
 
 R = TypeVar("R")
@@ -57,9 +58,12 @@ class StateStores:
 
         Raises:
             ValueError: keys and source do not fit; nothing was called (spec: F-05).
+            InputError: it is no spec.
             Refused: the name was dropped before, or the feed does not exist.
             Conflict: the store exists with another source.
         """
+        if not isinstance(spec, StateStore):
+            raise InputError(f"a spec is a StateStore, not {type(spec).__name__}", "pass StateStore.named('accounts')")
         self._engine.execute(spec.definition(source))
         return spec.bind(self._engine)
 
@@ -109,6 +113,7 @@ class Client(FlowClient):
         """
         from dex.wcl.parser import parse
 
+        check_is_text(text, "WCL")
         return [run_statement(self.engine, statement.command) for statement in parse(text)]
 
     def commands(self, commands: Iterable[Command[Any] | Mapping[str, Any]]) -> list[Any]:
@@ -118,6 +123,8 @@ class Client(FlowClient):
             InputError: one is not a command; nothing was run.
             DexError: the first command that fails; those before it have been carried out.
         """
+        if isinstance(commands, str | bytes | Mapping) or not hasattr(commands, "__iter__"):
+            raise InputError(f"commands are a list, not {type(commands).__name__}", "pass client.commands([command])")
         typed = [
             command if isinstance(command, Command) else command_from(command, f"$[{index}]")
             for index, command in enumerate(commands)
@@ -141,6 +148,7 @@ class Client(FlowClient):
         Raises:
             Refused: there is none, with the nearest names.
         """
+        check_name(name, "store name")
         self.engine.execute(PageRows(store=name, limit=1))
         return StateStore(name, self.engine)
 
@@ -150,6 +158,7 @@ class Client(FlowClient):
         Raises:
             Refused: there is none, with the nearest names.
         """
+        check_name(name, "feed name")
         self.engine.execute(PageRecords(feed=name, limit=1))
         return Feed(name, self.engine)
 
@@ -165,10 +174,15 @@ def connect(target: str | os.PathLike[str], *, token: str | None = None, timeout
     how many seconds a command may wait.
 
     Raises:
-        InputError: a URL that is none of HTTP.
+        InputError: a URL that is none of HTTP, or an argument of another type.
     """
     from dex.engine.remote.endpoints import is_endpoint, parse_endpoints
 
+    if not isinstance(target, str | os.PathLike):
+        raise InputError(f"a target is a directory or URL, not {type(target).__name__}", "pass a str or a Path")
+    seconds: Any = timeout
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not seconds > 0:
+        raise InputError(f"timeout is a number of seconds above 0, not {timeout!r}", "pass one such as 30.0")
     if isinstance(target, str) and is_endpoint(target):
         from dex.engine.remote.engine import RemoteEngine
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
 from dex.engine.protocol import Engine
+from dex.engine.statestore import mutation_id_text
 from dex.wcl.commands import (
     AppendRecords,
     CommittedRecord,
@@ -19,6 +20,7 @@ from dex.wcl.commands import (
     RecordsAppended,
     ShowFeeds,
 )
+from dex.wcl.errors import InvalidCommand
 from dex.wcl.values import to_bytes
 
 _WAIT_MS = 1_000
@@ -53,7 +55,9 @@ class Feed:
         Raises:
             Refused, Conflict: as `append`.
         """
-        identity = None if mutation_id is None else str(mutation_id)
+        if not isinstance(records, Iterable):
+            raise InvalidCommand(f"records are a list, not {type(records).__name__}", "pass [FeedRecord(b'a', b'1')]")
+        identity = mutation_id_text(mutation_id)
         return self._engine.execute(AppendRecords(feed=self.name, records=list(records), mutation_id=identity))
 
     def page(self, after: int = 0, limit: int = 256) -> FeedPage:
@@ -105,6 +109,8 @@ class Feeds:
 
 
 def _record(key: bytes | str, payload: bytes | str | None, metadata: Mapping[str, str] | None) -> FeedRecord:
+    if not isinstance(metadata, Mapping | None):
+        raise InvalidCommand(f"metadata is a dict, not {type(metadata).__name__}", 'pass {"source": "web"}')
     return FeedRecord(
         to_bytes(key, "key"), None if payload is None else to_bytes(payload, "payload"), dict(metadata or {})
     )

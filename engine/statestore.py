@@ -84,8 +84,14 @@ class StateStore:
         """Declare a named key for `define`; an existing store is not changed by it.
 
         Raises:
-            ValueError: an 11th, duplicate or blank key (spec: W-07).
+            ValueError: an 11th, duplicate or blank key (spec: W-07), or an argument of another type.
         """
+        if extractor is not None and not isinstance(extractor, commands.Extractor):
+            raise InvalidCommand(
+                f"an extractor is no {type(extractor).__name__}", "write Extractor.json('a.b') or another of Extractor"
+            )
+        if not isinstance(unique, bool):
+            raise InvalidCommand(f"unique is a bool, not {type(unique).__name__}", "pass True or False")
         commands.check_named_keys([*(key.name for key in self._keys), name])
         self._keys.append(NamedKey(name, unique, extractor))
         return self
@@ -117,8 +123,8 @@ class StateStore:
             store=self.name,
             key=to_bytes(key, "key"),
             payload=to_bytes(payload, "payload"),
-            named=named or {},
-            mutation_id=None if mutation_id is None else str(mutation_id),
+            named={} if named is None else named,
+            mutation_id=mutation_id_text(mutation_id),
         )
         return self._bound().execute(command)
 
@@ -127,7 +133,7 @@ class StateStore:
         command = DeleteRow(
             store=self.name,
             key=to_bytes(key, "key"),
-            mutation_id=None if mutation_id is None else str(mutation_id),
+            mutation_id=mutation_id_text(mutation_id),
         )
         return self._bound().execute(command)
 
@@ -174,16 +180,20 @@ class StateStore:
 
     def clear(self, *, mutation_id: UUID | str | None = None) -> StoreCleared:
         """Empty the store in one mutation (spec: S-13)."""
-        return self._bound().execute(
-            ClearStateStore(name=self.name, mutation_id=None if mutation_id is None else str(mutation_id))
-        )
+        return self._bound().execute(ClearStateStore(name=self.name, mutation_id=mutation_id_text(mutation_id)))
 
     def drop(self) -> Dropped:
         """Tombstone the store; its name stays taken (spec: S-14)."""
         return self._bound().execute(DropStateStore(name=self.name))
 
     def bind(self, engine: Engine) -> "StateStore":
-        """Give this store bound to an engine."""
+        """Give this store bound to an engine.
+
+        Raises:
+            ValueError: it is no engine.
+        """
+        if not hasattr(engine, "execute"):
+            raise InvalidCommand(f"{type(engine).__name__} is no engine", "pass client.engine")
         bound = StateStore(self.name, engine)
         bound._keys = list(self._keys)
         return bound
@@ -196,3 +206,8 @@ class StateStore:
                 name=self.name,
             )
         return self._engine
+
+
+def mutation_id_text(mutation_id: UUID | str | None) -> str | None:
+    """Give a mutation id as typed commands have it; they refuse what is neither text nor a UUID."""
+    return str(mutation_id) if isinstance(mutation_id, UUID) else mutation_id

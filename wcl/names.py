@@ -25,8 +25,9 @@ def check_name(name: Any, what: str) -> None:
     Raises:
         InvalidCommand: with facts `name`.
     """
-    if not isinstance(name, str) or not name.strip():
+    if name is None or (isinstance(name, str) and not name.strip()):
         raise InvalidCommand(f"a {what} cannot be blank", "give it a name such as accounts.employees", name=name)
+    check_is_text(name, f"a {what}")
     problem = _problem(name)
     if problem:
         raise InvalidCommand(f"the {what} {shown(name)} {problem}", "choose another name", name=name)
@@ -42,13 +43,24 @@ def check_key_name(name: Any) -> None:
     Raises:
         InvalidCommand: with facts `name`.
     """
-    if not isinstance(name, str) or not name.strip():
+    if name is None or (isinstance(name, str) and not name.strip()):
         raise InvalidCommand(
             "a named key cannot be blank", "up to 10 keys with distinct names may be declared", named_key=name
         )
+    check_is_text(name, "the name of a named key")
     problem = _problem(name)
     if problem:
         raise InvalidCommand(f"the named key {shown(name)} {problem}", "choose another name", named_key=name)
+
+
+def check_is_text(text: Any, what: str) -> None:
+    """Refuse what is no text, as a program may pass it.
+
+    Raises:
+        InvalidCommand: naming `what`.
+    """
+    if not isinstance(text, str):
+        raise InvalidCommand(f"{what} is text, not {type(text).__name__}", "pass a str")
 
 
 def check_text(text: str, what: str) -> None:

@@ -97,6 +97,20 @@ def _not_bytes(value: Any, what: str) -> InvalidCommand:
     return InvalidCommand(f"the {what} of a typed command is bytes, not {type(value).__name__}", f"encode the {what}")
 
 
+def check_named(named: Any) -> None:
+    """Refuse the named values of a row where one is wrong, or they are no dict by name.
+
+    Raises:
+        InvalidCommand: naming the key.
+    """
+    if not isinstance(named, dict):
+        raise InvalidCommand(f"named values are a dict, not {type(named).__name__}", 'pass {"passport": "P1"}')
+    for key, value in named.items():
+        if key.__class__ is not str:
+            raise InvalidCommand(f"the name of a named value is text, not {type(key).__name__}", "pass a str")
+        check_value(value, key)
+
+
 def check_value(value: Any, key: str) -> None:
     """Refuse what a named key cannot hold: floats, ints outside i64, nested lists (spec: S-03, S-04).
 

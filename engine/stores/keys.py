@@ -2,11 +2,12 @@
 
 from dex.engine.catalog import Store
 from dex.wcl.errors import Refused
-from dex.wcl.names import did_you_mean
+from dex.wcl.names import check_is_text, did_you_mean
 
 
 def undeclared(store: Store, name: str) -> Refused:
     """Give the error for a named key that `store` does not declare, with those it does (spec: S-05)."""
+    check_is_text(name, "the name of a named key")
     declared = [key.name for key in store.keys]
     listing = f"declared: {', '.join(declared)}" if declared else "it declares none"
     hint = did_you_mean(name, declared)

@@ -20,7 +20,7 @@ def test_a_dotted_name_may_have_any_printable_characters(name: str) -> None:
         ("", "cannot be blank"),
         ("  ", "cannot be blank"),
         (None, "cannot be blank"),
-        (7, "cannot be blank"),
+        (7, "is text, not int"),
         (".a", "empty segment"),
         ("a..b", "empty segment"),
         ("a. .b", "empty segment"),

@@ -1,7 +1,7 @@
 """The base of every typed command, and the evidence that results share."""
 
 import re
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -54,11 +54,35 @@ def check_mutation_id(mutation_id: str | None) -> None:
     Raises:
         InvalidCommand: with the limit in the message.
     """
-    if mutation_id is not None and not 0 < len(mutation_id) <= MAX_MUTATION_ID:
+    if mutation_id is None:
+        return
+    if not isinstance(mutation_id, str):
+        raise InvalidCommand(f"a mutation id is text, not {type(mutation_id).__name__}", "use a UUID")
+    if not 0 < len(mutation_id) <= MAX_MUTATION_ID:
         raise InvalidCommand(
             f"a mutation id has 1 to {MAX_MUTATION_ID} characters, this one has {len(mutation_id)}",
             "use a UUID",
         )
+
+
+def check_integer(number: Any, what: str) -> None:
+    """Refuse what is no integer, as a program may pass it.
+
+    Raises:
+        InvalidCommand: naming `what`.
+    """
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise InvalidCommand(f"{what} is an integer, not {type(number).__name__}", "pass a whole number")
+
+
+def check_items(items: Any, kind: type, what: str) -> None:
+    """Refuse what is no list of `kind`, as a program may pass it.
+
+    Raises:
+        InvalidCommand: naming `what`.
+    """
+    if not isinstance(items, list) or not all(isinstance(item, kind) for item in items):
+        raise InvalidCommand(f"{what} are a list of {kind.__name__}", f"pass [{kind.__name__}(...)]")
 
 
 def check_limit(limit: int, largest: int) -> None:
@@ -67,6 +91,7 @@ def check_limit(limit: int, largest: int) -> None:
     Raises:
         InvalidCommand: with the limit in the message.
     """
+    check_integer(limit, "limit")
     if not 1 <= limit <= largest:
         raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", "ask for several pages")
 
@@ -77,6 +102,7 @@ def check_position(after: int) -> None:
     Raises:
         InvalidCommand: with the limit in the message.
     """
+    check_integer(after, "after")
     if not 0 <= after <= I64_MAX:
         raise InvalidCommand(f"after is {after}, and 0 to {I64_MAX} is allowed", "start after 0 to read all")
 
@@ -100,5 +126,6 @@ def check_wait_ms(wait_ms: int) -> None:
     Raises:
         InvalidCommand: with the limit in the message.
     """
+    check_integer(wait_ms, "wait_ms")
     if not 0 <= wait_ms <= 600_000:
         raise InvalidCommand(f"wait_ms is {wait_ms}, and 0 to 600000 is allowed", "wait less and ask again")

@@ -4,10 +4,18 @@ from typing import Literal
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_count, check_limit, check_mutation_id, check_position, check_wait_ms
+from dex.wcl.commands.base import (
+    Command,
+    check_count,
+    check_items,
+    check_limit,
+    check_mutation_id,
+    check_position,
+    check_wait_ms,
+)
 from dex.wcl.commands.stores import MAX_PAGE, Dropped
 from dex.wcl.errors import InvalidCommand
-from dex.wcl.names import check_name
+from dex.wcl.names import check_is_text, check_name
 from dex.wcl.values import Blob, check_key, check_payload
 
 MAX_METADATA_BYTES = 16 * 1024
@@ -26,6 +34,8 @@ class FeedRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
             check_payload(self.payload)
         try:
             size = sum(len(name.encode()) + len(text.encode()) for name, text in self.metadata.items())
+        except (AttributeError, TypeError) as error:
+            raise InvalidCommand("the metadata is no dict of texts by name", 'pass {"source": "web"}') from error
         except UnicodeEncodeError as error:
             raise InvalidCommand("the metadata has a lone surrogate", "metadata is text") from error
         if size > MAX_METADATA_BYTES:
@@ -126,6 +136,8 @@ class AppendRecords(Command[RecordsAppended], frozen=True):
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_is_text(self.feed, "a feed name")
+        check_items(self.records, FeedRecord, "the records of an append")
         check_count(len(self.records), "an append", "record")
         check_mutation_id(self.mutation_id)
 
@@ -139,6 +151,7 @@ class PageRecords(Command[FeedPage], frozen=True):
     wait_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_is_text(self.feed, "a feed name")
         check_position(self.after)
         check_limit(self.limit, MAX_PAGE)
         check_wait_ms(self.wait_ms)

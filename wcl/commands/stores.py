@@ -4,10 +4,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from dex.wcl.commands.base import Command, Freshness, check_limit, check_mutation_id, check_wait_ms, snake_case
+from dex.wcl.commands.base import (
+    Command,
+    Freshness,
+    check_items,
+    check_limit,
+    check_mutation_id,
+    check_wait_ms,
+    snake_case,
+)
 from dex.wcl.errors import InvalidCommand
-from dex.wcl.names import check_key_name, check_name, check_text
-from dex.wcl.values import Blob, Value, check_key, check_payload, check_value
+from dex.wcl.names import check_is_text, check_key_name, check_name, check_text
+from dex.wcl.values import Blob, Value, check_key, check_named, check_payload, check_value
 
 MAX_NAMED_KEYS = 10
 MAX_PAGE = 10_000
@@ -28,6 +36,7 @@ class Metadata(_Kind, frozen=True):
     name: str
 
     def __post_init__(self) -> None:
+        check_is_text(self.name, "a METADATA name")
         if not self.name:
             raise InvalidCommand("a METADATA extractor needs the name of an entry", "write METADATA 'name'")
         check_text(self.name, "METADATA name")
@@ -39,6 +48,7 @@ class Json(_Kind, frozen=True):
     path: str
 
     def __post_init__(self) -> None:
+        check_is_text(self.path, "a JSON path")
         if not all(self.path.split(".")):
             raise InvalidCommand(f"{self.path!r} is not a dotted JSON path", "write JSON 'a.b'", path=self.path)
         check_text(self.path, "JSON path")
@@ -186,6 +196,11 @@ class DefineStateStore(Command[StoreDefined], frozen=True):
 
     def __post_init__(self) -> None:
         check_name(self.name, "store name")
+        if not isinstance(self.source, Source):
+            raise InvalidCommand(
+                f"a source is Manual() or FromFeed(name), not {type(self.source).__name__}", "pass one of them"
+            )
+        check_items(self.named_keys, NamedKey, "named keys")
         check_named_keys([key.name for key in self.named_keys])
         feed_sourced = isinstance(self.source, FromFeed)
         for key in self.named_keys:
@@ -231,6 +246,9 @@ class RebuildStateStore(Command[StoreRebuilt], frozen=True):
 
     name: str
 
+    def __post_init__(self) -> None:
+        check_is_text(self.name, "a store name")
+
 
 class PutRow(Command[RowWritten], frozen=True):
     """Write a whole row, its named values included (spec: S-01)."""
@@ -242,10 +260,10 @@ class PutRow(Command[RowWritten], frozen=True):
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_is_text(self.store, "a store name")
         check_key(self.key)
         check_payload(self.payload)
-        for name, value in self.named.items():
-            check_value(value, name)
+        check_named(self.named)
         if self.mutation_id is not None:
             check_mutation_id(self.mutation_id)
 
@@ -258,6 +276,7 @@ class DeleteRow(Command[RowDeleted], frozen=True):
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_is_text(self.store, "a store name")
         check_key(self.key)
         check_mutation_id(self.mutation_id)
 
@@ -269,6 +288,7 @@ class ClearStateStore(Command[StoreCleared], frozen=True):
     mutation_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_is_text(self.name, "a store name")
         check_mutation_id(self.mutation_id)
 
 
@@ -281,6 +301,7 @@ class GetRow(Command[StoreRow | None], frozen=True):
     wait_ms: int = DEFAULT_WAIT_MS
 
     def __post_init__(self) -> None:
+        check_is_text(self.store, "a store name")
         check_key(self.key)
         check_wait_ms(self.wait_ms)
 
@@ -295,6 +316,7 @@ class GetBy(Command[StoreRows], frozen=True):
     wait_ms: int = DEFAULT_WAIT_MS
 
     def __post_init__(self) -> None:
+        check_is_text(self.store, "a store name")
         check_value(self.value, self.named_key)
         check_wait_ms(self.wait_ms)
 
@@ -307,6 +329,7 @@ class PageRows(Command[StorePage], frozen=True):
     after: Blob | None = None
 
     def __post_init__(self) -> None:
+        check_is_text(self.store, "a store name")
         check_limit(self.limit, MAX_PAGE)
 
 
