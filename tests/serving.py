@@ -1,4 +1,4 @@
-"""A real server for tests: one socket for each process of tests, and the application of the engine at hand behind it."""
+"""A real server for tests: one socket a process of tests, and behind it the application of the engine at hand."""
 
 import socket
 import threading
@@ -23,7 +23,7 @@ class Front:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        config = uvicorn.Config(self._answer, log_config=None, access_log=False, lifespan="off")
+        config = uvicorn.Config(self._answer, interface="asgi3", log_config=None, access_log=False, lifespan="off")
         server = uvicorn.Server(config)
         threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
 

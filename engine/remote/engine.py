@@ -1,21 +1,20 @@
 """The engine of a server: typed commands sent to it over HTTP, results and errors as if they were its own."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import httpx
-import msgspec
 
 from dex.engine.home import Home
 from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.replies import read_reply
 from dex.engine.remote.trying import LostReply, Trying, is_repeatable
 from dex.wcl.commands import Command
-from dex.wcl.errors import DexError, Unavailable
+from dex.wcl.errors import DexError, InvalidCommand, Unavailable
 from dex.wcl.scopes import scope_of
-from dex.wcl.wire import result_from, to_json
-from dex.wcl.wireerrors import error_from_wire
+from dex.wcl.wire import encode, result_from
+from dex.wcl.wireerrors import error_from_wire, error_to_wire
 
 R = TypeVar("R")
 
@@ -52,23 +51,23 @@ class RemoteEngine:
         Raises:
             DexError: of the kind that fits; Unavailable where no server answers in time.
         """
-        raw = self._send([command], to_json(command))
-        return result_from(command, raw)
+        return result_from(command, self._send([command], _encoded(command)))
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share commits."""
-        results: list[Any | DexError] = []
-        for part in _parts(commands):
+        results: list[Any | DexError] = [None] * len(commands)
+        for part in _parts(commands, results):
             try:
-                items = self._send(part, [to_json(command) for command in part])
+                sent = [commands[index] for index, _ in part]
+                items = self._send(sent, b"[%s]" % b",".join(data for _, data in part))
             except DexError as error:
-                results.extend([error] * len(part))
-                continue
-            results.extend(_item(command, item) for command, item in zip(part, items, strict=True))
+                items = [{"error": error_to_wire(error)}] * len(part)
+            for (index, _), item in zip(part, items, strict=True):
+                results[index] = _item(commands[index], item)
         return results
 
-    def _send(self, commands: Sequence[Command[Any]], body: Any) -> Any:
-        """Send commands and give what came back as JSON.
+    def _send(self, commands: Sequence[Command[Any]], content: bytes) -> Any:
+        """Send commands, already written as JSON, and give what came back.
 
         Raises:
             DexError: what the server says, or that none answers.
@@ -79,7 +78,6 @@ class RemoteEngine:
             self._writes += 1
         waits = max((getattr(command, "wait_ms", 0) for command in commands), default=0) / 1000
         deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS)
-        content = msgspec.json.encode(body)
         repeatable = all(is_repeatable(command) for command in commands)
 
         def attempt(endpoint: Endpoint) -> Any:
@@ -116,18 +114,38 @@ class RemoteEngine:
             self._http.close()
 
 
-def _parts(commands: Sequence[Command[Any]]) -> list[list[Command[Any]]]:
-    """Divide commands into requests of a size that a server takes."""
-    parts: list[list[Command[Any]]] = [[]]
+def _encoded(command: Command[Any]) -> bytes:
+    """Give a command as JSON.
+
+    Raises:
+        InvalidCommand: a text in it is not Unicode.
+    """
+    try:
+        return encode(command)
+    except UnicodeEncodeError as error:
+        raise InvalidCommand("a name or id of the command has a lone surrogate", "names and ids are text") from error
+
+
+def _parts(commands: Sequence[Command[Any]], results: list[Any | DexError]) -> Iterator[list[tuple[int, bytes]]]:
+    """Divide commands into requests of a size that a server takes: positions and JSON.
+
+    The error of one that cannot be written as JSON goes to `results`.
+    """
+    part: list[tuple[int, bytes]] = []
     size = 0
-    for command in commands:
-        weight = 200 + len(getattr(command, "payload", b"")) * 4 // 3
-        if size + weight > _MOST_BYTES and parts[-1]:
-            parts.append([])
-            size = 0
-        parts[-1].append(command)
-        size += weight
-    return [part for part in parts if part]
+    for index, command in enumerate(commands):
+        try:
+            data = _encoded(command)
+        except DexError as error:
+            results[index] = error
+            continue
+        if part and size + len(data) > _MOST_BYTES:
+            yield part
+            part, size = [], 0
+        part.append((index, data))
+        size += len(data)
+    if part:
+        yield part
 
 
 def _item(command: Command[Any], item: Any) -> Any | DexError:
