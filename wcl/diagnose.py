@@ -74,6 +74,8 @@ def syntax_error(error: UnexpectedInput, span: Span) -> WclSyntaxError:
     else:
         start = error.token.start_pos
         diagnosis = _unexpected_token(error.token, accepted, expected)
+    if not diagnosis.remedy and accepted in ({"NOT"}, {"EXISTS"}):
+        diagnosis = _named_if(span.text[:start], diagnosis)
     facts = locate(span.source, span.offset + start)
     return WclSyntaxError(
         f"line {facts['line']}, column {facts['column']}: {diagnosis.problem}",
@@ -105,14 +107,24 @@ def _unexpected_token(token: Token, accepted: set[str], expected: list[str]) -> 
     found = visible(token if len(token) <= MAX_FOUND else token[:MAX_FOUND] + "…")
     problem = f"expected {_either(expected)}, found {found}"
     if token.type in KEYWORDS and accepted & NAMES:
-        quoted = quote(token)
-        return Diagnosis(problem, f"{token} is a keyword; to use it as a name write {quoted}", quoted)
+        return _quote_keyword(problem, token)
     if token.type == "STRING" and accepted & NAMES:
         return _suggest(problem, quote(token[1:-1].replace("''", "'")))
     if token.type in NAMES and "STRING" in accepted:
         return _suggest(problem, "'" + token.strip('"').replace("'", "''") + "'")
     suggestion = _nearest_keyword(token, [word for word in expected if word in KEYWORDS])
     return _suggest(problem, suggestion) if suggestion else Diagnosis(problem)
+
+
+def _named_if(before: str, diagnosis: Diagnosis) -> Diagnosis:
+    """Say how to write a name that was read as the IF of IF EXISTS, if that is the last word `before` the error."""
+    last = max((lexeme for lexeme in scan(before) if lexeme.kind not in BLANK), key=lambda lexeme: lexeme.end)
+    word = before[last.start : last.end]
+    return _quote_keyword(diagnosis.problem, word) if word.upper() == "IF" else diagnosis
+
+
+def _quote_keyword(problem: str, word: str) -> Diagnosis:
+    return Diagnosis(problem, f"{word} is a keyword; to use it as a name write {quote(word)}", quote(word))
 
 
 def _suggest(problem: str, suggestion: str) -> Diagnosis:

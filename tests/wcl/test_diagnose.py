@@ -8,6 +8,7 @@ from hypothesis import given
 from dex.wcl.errors import DexError, WclSyntaxError
 from dex.wcl.parser import parse
 from dex.wcl.source import MAX_LINE, caret
+from dex.wcl.table import KEYWORDS
 from tests.wcl.strategies import any_text
 
 GRAMMAR_WORDS = re.compile(r"\$END|__|STORE_NAME|FEED_NAME|KEY_NAME|SEMICOLON|COMMA|EQUAL|\bSTRING\b|Token")
@@ -142,3 +143,28 @@ def test_a_long_word_is_cut() -> None:
     assert len(str(error_of("x" * 10_000))) < 200
     assert len(str(error_of("DROP FEED " + "x" * 10_000 + ":" + "y" * 10_000))) < 700
     assert len(str(error_of("DROP FEED '" + "x" * 10_000 + "'"))) < 700
+
+
+@pytest.mark.spec("W-06", "W-10")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DEFINE STATESTORE {} KEYS a",
+        "DEFINE STATESTORE {}",
+        "DEFINE STATESTORE s KEYS {}",
+        "DEFINE STATESTORE s KEYS a, {} UNIQUE",
+        "DEFINE STATESTORE s FROM FEED {} KEYS a = RECORD_KEY",
+        "DROP STATESTORE {};",
+        "DESCRIBE STATESTORE {} -- a comment",
+        "DEFINE FEED {}",
+        "DROP FEED {}",
+    ],
+)
+def test_a_keyword_as_a_name_tells_how_to_quote_it(statement: str) -> None:
+    """Any keyword, wherever a name stands; written so, it is a name."""
+    for keyword in KEYWORDS:
+        word = keyword.lower()
+        error = error_of(statement.format(word))
+        assert error.remedy == f'{word} is a keyword; to use it as a name write "{word}"', (keyword, str(error))
+        assert error.suggestion == f'"{word}"'
+        assert parse(statement.format(error.suggestion))
