@@ -8,6 +8,8 @@ DexError
 │   └── InvalidCommand             a declaration or value outside its limits; also a ValueError
 │       ├── FlowDefinitionError    a Flow contradicts itself, or uses what it does not declare
 │       └── ValueMappingError      a value is not of the declared type
+├── Unauthorized (401)             no token, or one that the server does not know
+├── Forbidden (403)                the token's scope does not allow it
 ├── NotFound (404)
 │   ├── FlowNotFoundError          no run has this Flow ID
 │   ├── FlowNotActiveOrNotFoundError  no run of this Flow ID is open
@@ -96,6 +98,20 @@ class WclSyntaxError(InputError):
 
 class InvalidCommand(Refused, ValueError):
     """A declaration, name, key or value breaks its contract; raised before any call (spec: W-07, S-02)."""
+
+
+class Unauthorized(DexError):
+    """No token came with the request, or one that the server does not know (spec: K-02)."""
+
+    kind = "unauthorized"
+    status = 401
+
+
+class Forbidden(DexError):
+    """The token does not allow what is asked for (spec: K-02). Fact: `scope`, the one that it takes."""
+
+    kind = "forbidden"
+    status = 403
 
 
 class NotFound(DexError):

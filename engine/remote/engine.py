@@ -1,7 +1,9 @@
 """The engine of a server: typed commands sent to it over HTTP, results and errors as if they were its own."""
 
+import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -11,10 +13,10 @@ from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.replies import read_reply
 from dex.engine.remote.trying import LostReply, Trying, is_repeatable
 from dex.wcl.commands import Command
-from dex.wcl.errors import DexError, InvalidCommand, Unavailable
+from dex.wcl.errors import DexError, InputError, InvalidCommand, Unavailable
 from dex.wcl.scopes import scope_of
 from dex.wcl.wire import encode, result_from
-from dex.wcl.wireerrors import error_from_wire, error_to_wire
+from dex.wcl.wireerrors import error_from_wire
 
 R = TypeVar("R")
 
@@ -23,6 +25,7 @@ _PATH = "/v1/commands"
 _MOST_BYTES = 4 * 1024 * 1024
 # What a server may take to answer beyond the time that a command waits by itself.
 _MARGIN_SECONDS = 10.0
+_CONNECT_SECONDS = 5.0
 
 
 class RemoteEngine:
@@ -42,7 +45,10 @@ class RemoteEngine:
         if token is not None:
             headers["authorization"] = f"Bearer {token}"
         limits = httpx.Limits(max_connections=128, max_keepalive_connections=128, keepalive_expiry=30)
-        self._http = httpx.Client(headers=headers, limits=limits, trust_env=False)
+        secure = any(endpoint.url.startswith("https:") for endpoint in self.endpoints)
+        # The system's own authorities; reading them takes a while.
+        verify = ssl.create_default_context() if secure else False
+        self._http = httpx.Client(headers=headers, limits=limits, verify=verify, trust_env=False)
         self._writes = 0
 
     def execute(self, command: Command[R]) -> R:
@@ -51,7 +57,7 @@ class RemoteEngine:
         Raises:
             DexError: of the kind that fits; Unavailable where no server answers in time.
         """
-        return result_from(command, self._send([command], _encoded(command)))
+        return self._send([command], _encoded(command), lambda raw: result_from(command, raw))
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share commits."""
@@ -59,15 +65,15 @@ class RemoteEngine:
         for part in _parts(commands, results):
             try:
                 sent = [commands[index] for index, _ in part]
-                items = self._send(sent, b"[%s]" % b",".join(data for _, data in part))
+                items = self._send(sent, b"[%s]" % b",".join(data for _, data in part), partial(_items, sent))
             except DexError as error:
-                items = [{"error": error_to_wire(error)}] * len(part)
+                items = [error] * len(part)
             for (index, _), item in zip(part, items, strict=True):
-                results[index] = _item(commands[index], item)
+                results[index] = item
         return results
 
-    def _send(self, commands: Sequence[Command[Any]], content: bytes) -> Any:
-        """Send commands, already written as JSON, and give what came back.
+    def _send(self, commands: Sequence[Command[Any]], content: bytes, read: Callable[[Any], R]) -> R:
+        """Send commands, already written as JSON, and give what came back, as `read` reads it.
 
         Raises:
             DexError: what the server says, or that none answers.
@@ -80,8 +86,9 @@ class RemoteEngine:
         deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS)
         repeatable = all(is_repeatable(command) for command in commands)
 
-        def attempt(endpoint: Endpoint) -> Any:
-            return self._post(endpoint, content, deadline)
+        def attempt(endpoint: Endpoint) -> R:
+            url = endpoint.url + _PATH
+            return read_reply(url, lambda: self._post(url, content, deadline), read)
 
         try:
             return self._trying.run(attempt, deadline, repeatable=repeatable)
@@ -94,11 +101,9 @@ class RemoteEngine:
                 ) from lost
             raise Unavailable(str(lost), "try again, or raise --timeout") from lost
 
-    def _post(self, endpoint: Endpoint, content: bytes, deadline: float) -> Any:
-        url = endpoint.url + _PATH
+    def _post(self, url: str, content: bytes, deadline: float) -> httpx.Response:
         left = max(0.001, deadline - time.monotonic())
-        timeout = httpx.Timeout(left, connect=min(left, 5.0))
-        return read_reply(url, lambda: self._http.post(url, content=content, timeout=timeout))
+        return self._http.post(url, content=content, timeout=httpx.Timeout(left, connect=min(left, _CONNECT_SECONDS)))
 
     @property
     def writes(self) -> int:
@@ -148,10 +153,17 @@ def _parts(commands: Sequence[Command[Any]], results: list[Any | DexError]) -> I
         yield part
 
 
-def _item(command: Command[Any], item: Any) -> Any | DexError:
-    if isinstance(item, dict) and set(item) == {"error"}:
-        return error_from_wire(item["error"])
-    try:
-        return result_from(command, item)
-    except DexError as error:
-        return error
+def _items(commands: Sequence[Command[Any]], raw: Any) -> list[Any | DexError]:
+    """Read the results and errors of several commands.
+
+    Raises:
+        InputError: they are not that.
+    """
+    if not isinstance(raw, list) or len(raw) != len(commands):
+        raise InputError(f"not the results of {len(commands)} commands", "")
+    return [
+        error_from_wire(item["error"])
+        if isinstance(item, dict) and isinstance(item.get("error"), dict)
+        else result_from(command, item)
+        for command, item in zip(commands, raw, strict=True)
+    ]

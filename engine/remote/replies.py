@@ -1,18 +1,20 @@
 """What came back from an address: the result of a dex server, its error, or something else told in one line."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import msgspec
 
 from dex.engine.remote.trying import LostReply, NotReached
-from dex.wcl.errors import DexError, Refused, Unavailable
+from dex.wcl.errors import DexError, InputError, Refused, Unavailable
 from dex.wcl.wireerrors import error_from_wire
 
+R = TypeVar("R")
 
-def read_reply(url: str, send: Callable[[], httpx.Response]) -> Any:
-    """Send a request and give the JSON of its answer.
+
+def read_reply(url: str, send: Callable[[], httpx.Response], read: Callable[[Any], R]) -> R:
+    """Send a request and give its answer; `read` makes it of JSON, and raises InputError for what is none.
 
     Raises:
         NotReached: no connection came about, so nothing was sent.
@@ -29,10 +31,14 @@ def read_reply(url: str, send: Callable[[], httpx.Response]) -> Any:
         raise Refused(f"{url} is not an address: {error}", "check --endpoint") from error
     except httpx.HTTPError as error:
         raise LostReply(f"{url}: {_reason(error)}") from error
-    return _read(url, response)
+    told = _json(url, response)
+    try:
+        return read(told)
+    except InputError as error:
+        raise _foreign(url, response) from error
 
 
-def _read(url: str, response: httpx.Response) -> Any:
+def _json(url: str, response: httpx.Response) -> Any:
     try:
         told = msgspec.json.decode(response.content)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

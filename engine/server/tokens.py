@@ -1,21 +1,7 @@
 """Who may do what: bearer tokens with a scope each."""
 
-from dex.wcl.errors import DexError
+from dex.wcl.errors import Forbidden
 from dex.wcl.scopes import SCOPES, Scope
-
-
-class Unauthorized(DexError):
-    """No token, or one that is not known."""
-
-    kind = "unauthorized"
-    status = 401
-
-
-class Forbidden(DexError):
-    """The token's scope does not allow it."""
-
-    kind = "forbidden"
-    status = 403
 
 
 def check(held: Scope, needed: Scope) -> None:

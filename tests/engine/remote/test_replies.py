@@ -1,0 +1,176 @@
+"""What is not a dex server, and what answers too late or by half (cases 45 to 47)."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import dex
+from dex.engine.client import Client
+from dex.wcl.commands import PutRow, ShowStateStores
+from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+
+Start = Callable[[list[bytes]], str]
+
+
+class Scripted:
+    """A socket that answers one connection after another with what it is told, then closes it."""
+
+    def __init__(self, answers: list[bytes]) -> None:
+        self._answers = answers
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.requests: list[bytes] = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        for answer in self._answers:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.requests.append(_read_request(connection))
+                connection.sendall(answer)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+def _read_request(connection: socket.socket) -> bytes:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(65536)
+    return body
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[list[bytes]], Scripted]]:
+    started: list[Scripted] = []
+
+    def start_(answers: list[bytes]) -> Scripted:
+        started.append(Scripted(answers))
+        return started[-1]
+
+    yield start_
+    for server in started:
+        server.close()
+
+
+def answer(status: str, body: bytes, kind: str = "application/json", length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    return b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s" % (
+        status.encode(),
+        kind.encode(),
+        size,
+        body,
+    )
+
+
+def failure(client: Client, put: bool = False) -> DexError:
+    command = PutRow(store="s", key=b"k") if put else ShowStateStores()
+    with pytest.raises(DexError) as caught, client:
+        client.execute(command)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.spec("X-01", "X-03")
+@pytest.mark.parametrize(
+    ("reply", "kind", "told"),
+    [
+        (answer("502 Bad Gateway", b"<html>no upstream</html>", "text/html"), Unavailable, "502"),
+        (answer("404 Not Found", b"<html>nothing here</html>", "text/html"), Refused, "404"),
+        (answer("200 OK", b'{"hello": "world"}'), Refused, "200"),
+        (answer("200 OK", b"[]"), None, None),
+        (answer("200 OK", b"\xff\xfe"), Refused, "200"),
+        (answer("200 OK", b'[{"na', length=400), Unavailable, "truncated"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", Unavailable, "not HTTP"),
+        (b"", Unavailable, ""),
+    ],
+    ids=["html-502", "html-404", "foreign", "empty-list", "bytes", "half", "ssh", "nothing"],
+)
+def test_what_is_no_dex_server_is_told_in_one_line(start, reply: bytes, kind, told) -> None:
+    """URL and status, or that the answer is cut short; never a traceback (case 45)."""
+    server = start([reply] * 8)
+    client = dex.connect(server.url, timeout=5)
+    if kind is None:
+        assert client.execute(ShowStateStores()) == []
+        client.close()
+        return
+    error = failure(client)
+    assert isinstance(error, kind)
+    assert server.url in str(error)
+    assert told in str(error)
+
+
+@pytest.mark.spec("X-01")
+@pytest.mark.parametrize(
+    "target", ["httq://x", "http://", "http://h:0", "http://h:99999", "http://u:p@h", "http://h?q=1"]
+)
+def test_a_target_that_is_no_endpoint_is_refused_before_any_connection(target: str) -> None:
+    """Usage, not connection (case 46)."""
+    with pytest.raises(InputError, match="endpoint"):
+        dex.connect(target)
+
+
+@pytest.mark.spec("X-01")
+def test_a_closed_port_says_connection_refused() -> None:
+    """And nothing was written (case 46)."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    error = failure(dex.connect(url), put=True)
+    assert isinstance(error, Unavailable)
+    assert "connection refused" in str(error)
+    assert "may have been applied" not in str(error)
+
+
+@pytest.mark.spec("X-01")
+def test_a_server_that_never_answers_ends_at_the_timeout() -> None:
+    """All tries included (case 46)."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        error = failure(dex.connect(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.3))
+    assert isinstance(error, Unavailable)
+    assert "no answer" in str(error)
+
+
+@pytest.mark.spec("X-01")
+def test_a_write_whose_reply_is_lost_is_not_sent_again(start) -> None:
+    """Without an id nobody can tell whether it was applied (case 47)."""
+    server = start([b"", b"", b""])
+    error = failure(dex.connect(server.url), put=True)
+    assert isinstance(error, Unavailable)
+    assert "may have been applied" in str(error)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.spec("X-01", "S-07")
+def test_a_write_with_an_id_is_sent_again_with_the_same_id(start) -> None:
+    """The reply of the first is lost (case 47)."""
+    written = (
+        b'{"seq":7,"replayed":true,"replaced":false,'
+        b'"freshness":{"applied_seq":7,"committed_seq":7,"behind":0,"served_by":"n"}}'
+    )
+    server = start([b"", answer("200 OK", written)])
+    with dex.connect(server.url) as client:
+        result = client.execute(PutRow(store="s", key=b"k", mutation_id="once"))
+    assert result.seq == 7
+    assert server.requests[0] == server.requests[1]
+    assert b'"once"' in server.requests[0]
+
+
+@pytest.mark.spec("X-01")
+def test_servers_are_tried_in_turn(start) -> None:
+    """A closed port costs nothing but the next one's answer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server = start([answer("200 OK", b"[]")] * 2)
+    with dex.connect(f"{closed},{server.url}") as client:
+        assert client.execute(ShowStateStores()) == []
+        assert client.execute(ShowStateStores()) == []
