@@ -97,8 +97,8 @@ class Server:
 
     def _signal_children(self, number: int) -> None:
         # Backends lead sessions of their own, so that no group has them all.
-        if self._process is None:
-            return
+        if self._process is None or self._process.poll() is not None:
+            return  # one that has ended by itself has no children
         process = self._process.pid
         for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
             with suppress(ProcessLookupError):
