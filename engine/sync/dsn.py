@@ -5,7 +5,7 @@ percent-encoded, in `key=value` form or as a query parameter.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote, quote_plus, unquote
 
 from dex.wcl.errors import DexError, InputError
@@ -30,6 +30,7 @@ class Dsn:
             DexError: psycopg is not installed.
         """
         parameters = _parameters(text)
+        _check_shown_parts(text, parameters)
         self._text = text
         self._secrets = _spellings(str(parameters[key]) for key in _SECRET_KEYS if parameters.get(key))
         host = parameters.get("host") or parameters.get("hostaddr") or "localhost"
@@ -78,6 +79,16 @@ def _parameters(text: str) -> dict[str, str | int | None]:
             "this is not a PostgreSQL connection string", "write postgresql://user@host:5432/database"
         ) from None
     return parameters
+
+
+def _check_shown_parts(text: str, parameters: Mapping[str, str | int | None]) -> None:
+    """Refuse a string of which libpq takes a part of the password for the host, port or database, which are shown."""
+    if "://" in str(parameters.get("dbname")):
+        raise InputError("the dbname of this connection string is another one", "write its parts beside the others")
+    scheme, _, rest = text.partition("://")
+    authority, _, path = rest.partition("?")[0].partition("/")
+    if scheme in ("postgresql", "postgres") and (authority.count("@") > 1 or "@" in path):
+        raise InputError("this connection string has an @ too many", "write @ and / in a password as %40 and %2F")
 
 
 def _spellings(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dex.engine.sync.config import StoreConfig
 from dex.engine.sync.dsn import Dsn, redact
 from dex.engine.sync.tablename import TableName
+from dex.wcl.errors import InputError
 
 PASSWORD = "p@ss w/ord%"  # what tests look for
 FORMS = [
@@ -52,6 +53,28 @@ def test_a_dsn_shows_its_target_and_no_password(text: str) -> None:
 )
 def test_a_target_has_what_the_dsn_leaves_out(text: str, target: str) -> None:
     assert Dsn(text).target == target
+
+
+@pytest.mark.spec("Y-03")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://u:p@hunter2@h/shop",
+        "postgres://u:p@hunter/2@h:5432/shop?sslmode=disable",
+        "postgresql://u:12/hunter2@h/shop",
+        "dbname=postgresql://u:hunter2@h/shop",
+    ],
+)
+def test_a_password_that_the_driver_would_take_for_a_host_or_database_is_refused(text: str) -> None:
+    """These are shown. A password has its @ and / percent-encoded in a URL."""
+    with pytest.raises(InputError) as caught:
+        Dsn(text)
+    assert "hunter" not in str(caught.value)
+
+
+@pytest.mark.spec("Y-03")
+def test_an_at_sign_of_the_database_is_written_encoded() -> None:
+    assert Dsn("postgresql://u:a@h/shop%40home?application_name=a@b").target == "h:5432/shop@home"
 
 
 @pytest.mark.spec("Y-03")
