@@ -11,7 +11,11 @@ from dex.wcl.errors import FailedPrecondition
 
 _FENCING_KEY = ("store_name", "cluster_id", "scope")
 _NEED_NO_QUOTES = frozenset({DEFAULT_FENCING_TABLE, "public"})
-_FENCING_COLUMNS = (*_FENCING_KEY, "fencing_token", "updated_at")
+_FENCING_TYPES = {
+    **dict.fromkeys(_FENCING_KEY, ("text", "varchar")),
+    "fencing_token": ("int8",),
+    "updated_at": ("timestamptz",),
+}
 
 
 class StoreSchema(msgspec.Struct, frozen=True):
@@ -120,11 +124,16 @@ def _fencing_problems(store: StoreConfig, table: TableSchema | None) -> list[str
     remedy = f"create it as its owner:\n{fencing_table_sql(store.fencing_table)}\n"
     if table is None:
         return [f"the fencing table {store.fencing_table} is missing; {remedy}"]
-    lacking = [column for column in _FENCING_COLUMNS if column not in table.columns]
+    lacking = [column for column in _FENCING_TYPES if column not in table.columns]
     if lacking:
         return [f"the fencing table {table.name} has no column {', '.join(lacking)}; {remedy}"]
     if set(table.key) != set(_FENCING_KEY) or table.key_deferrable:
         return [f"{_described(table)}, and the fencing table needs ({', '.join(_FENCING_KEY)}); {remedy}"]
+    # Tokens of text would be compared by their first digits.
+    unfit = [column for column, types in _FENCING_TYPES.items() if table.columns[column].type not in types]
+    required = [name for name, column in table.columns.items() if column.required and name not in _FENCING_TYPES]
+    if unfit or required:
+        return [f"the fencing table {table.name} does not do with its columns {', '.join(unfit + required)}; {remedy}"]
     return []
 
 

@@ -12,6 +12,7 @@ from dex.wcl.errors import FailedPrecondition, Unavailable
 from tests.engine.sync.conftest import FENCE, OpenStore, batch, store_config
 from tests.postgres import FENCING_TABLE, Database
 
+FENCE_KEY = "store_name text, cluster_id text, scope text, PRIMARY KEY (store_name, cluster_id, scope)"
 MAIN = "CREATE TABLE orders (id text PRIMARY KEY, total bigint)"
 ITEMS: dict[str, Any] = {"maps": {"Items": ("items", "item")}}
 PAIR = "CREATE TABLE orders (a text, b text, PRIMARY KEY (a, b));"
@@ -128,6 +129,9 @@ def test_the_statement_is_the_documented_one(database: Database, open_store: Ope
             "store_name text PRIMARY KEY, cluster_id text, scope text, fencing_token bigint, updated_at timestamptz",
             "has the primary key (store_name)",
         ),
+        (f"{FENCE_KEY}, fencing_token text, updated_at timestamptz", "because of its columns fencing_token"),
+        (f"{FENCE_KEY}, fencing_token int, updated_at text", "because of its columns fencing_token, updated_at"),
+        (f"{FENCE_KEY}, fencing_token bigint, updated_at timestamptz, n int NOT NULL", "because of its columns n"),
     ],
 )
 def test_a_fencing_table_of_another_shape_is_refused(
