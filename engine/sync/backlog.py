@@ -18,7 +18,7 @@ SELECT run FROM pending WHERE run IS NOT NULL
 _DUE = """
 SELECT r.id, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements FROM runs r
 LEFT JOIN sync_attempts a ON a.store = ?1 AND a.run = r.id
-WHERE r.id = ?2 AND ifnull(a.next_at, 0) <= ?3 AND NOT EXISTS (
+WHERE r.id = ?2 AND (a.next_at IS NULL OR a.next_at NOT BETWEEN ?3 + 1 AND ?4) AND NOT EXISTS (
   SELECT 1 FROM runs o WHERE o.flow_id = r.flow_id AND o.id < r.id
   AND EXISTS (SELECT 1 FROM sync_marks m WHERE m.store = ?1 AND m.run = o.id)
 )
@@ -125,7 +125,7 @@ class Totals(NamedTuple):
 
 
 def next_runs(
-    connection: sqlite3.Connection, store: str, after: int, now_ms: int, limit: int
+    connection: sqlite3.Connection, store: str, after: int, now_ms: int, horizon_ms: int, limit: int
 ) -> tuple[list[PendingRun], int | None]:
     """Look at up to `limit` runs with marks, beginning after the run number `after`, and give those whose turn it is.
 
@@ -133,13 +133,16 @@ def next_runs(
     an older run of its Flow ID has marks, so that rows keep the order of runs (spec: Y-20).
     """
     looked_at = [run for (run,) in connection.execute(_RUNS, (store, after, limit))]
-    found = [each for run in looked_at if (each := due_run(connection, store, run, now_ms)) is not None]
+    found = [each for run in looked_at if (each := due_run(connection, store, run, now_ms, horizon_ms)) is not None]
     return found, looked_at[-1] if len(looked_at) == limit else None
 
 
-def due_run(connection: sqlite3.Connection, store: str, run: int, now_ms: int) -> PendingRun | None:
-    """Give a run if it is its turn, None while it waits."""
-    row = connection.execute(_DUE, (store, run, now_ms)).fetchone()
+def due_run(connection: sqlite3.Connection, store: str, run: int, now_ms: int, horizon_ms: int) -> PendingRun | None:
+    """Give a run if it is its turn, None while it waits.
+
+    No run waits beyond `horizon_ms`: that was judged by a clock that has been set back since.
+    """
+    row = connection.execute(_DUE, (store, run, now_ms, horizon_ms)).fetchone()
     return None if row is None else PendingRun(*row)
 
 

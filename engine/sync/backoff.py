@@ -34,14 +34,14 @@ class StoreBackoff:
         self._clock = clock
         self._lock = threading.Lock()
         self._attempts = 0
-        self._due_ms = 0
+        self._due = 0.0
         self._counted = 0
         self._timed_out: set[int] = set()
         self._failed_run: int | None = None
 
     def is_waiting(self) -> bool:
         """Tell whether nothing may be written now."""
-        return self._clock.now_ms() < self._due_ms
+        return self._clock.monotonic() < self._due
 
     def begin(self) -> int:
         """Give how many failures have been counted when a write begins, to be handed to `fail`."""
@@ -57,10 +57,11 @@ class StoreBackoff:
                 return None
             self._counted += 1
             self._attempts += 1
-            self._due_ms = self._clock.now_ms() + delay_ms(self._retry, self._attempts)
+            delay = delay_ms(self._retry, self._attempts)
+            self._due = self._clock.monotonic() + delay / 1000
             self._timed_out.clear()
             self._failed_run = run
-            return Wait(self._attempts, self._due_ms)
+            return Wait(self._attempts, self._clock.now_ms() + delay)
 
     def time_out(self, run: int) -> bool:
         """Count a run that timed out; tell whether so many have, with no commit in between, that the store failed."""
@@ -72,7 +73,7 @@ class StoreBackoff:
         """Count a commit; tell whether it ended failures of the store."""
         with self._lock:
             self._timed_out.clear()
-            recovered, self._attempts, self._due_ms = self._attempts > 0, 0, 0
+            recovered, self._attempts, self._due = self._attempts > 0, 0, 0.0
             return recovered
 
     def take_failed_run(self) -> int | None:

@@ -13,6 +13,8 @@ from dex.engine.clock import Clock
 from dex.engine.writer import Writer
 from dex.wcl.errors import FailedPrecondition
 
+_LEASES_WITHOUT_RENEWAL = 3
+
 
 class Held(NamedTuple):
     """A lease that this process holds.
@@ -53,6 +55,8 @@ class Lease:
         self._newest = 0
         self._has_lost_to_copy = False
         self._since = 0
+        self._seen: tuple[str, int] | None = None
+        self._seen_at = 0.0
         self.held: Held | None = None
 
     def keep(self) -> Held | None:
@@ -162,7 +166,9 @@ class Lease:
                 cluster_id=cluster_id,
             )
         taking_over = owner != self._owner
-        if expires_at > now if taking_over else self._has_lost_to_copy:
+        if taking_over and expires_at > now and not self._has_stopped(owner, expires_at):
+            return None
+        if not taking_over and self._has_lost_to_copy:
             return None
         if taking_over:
             connection.execute("DELETE FROM sync_attempts")
@@ -174,3 +180,13 @@ class Lease:
             "UPDATE sync_lease SET owner = ?, epoch = ?, expires_at = ?", (self._owner, epoch, now + self._duration_ms)
         )
         return cluster_id, epoch, self._since
+
+    def _has_stopped(self, owner: str, expires_at: int) -> bool:
+        """Tell whether an owner has not renewed its lease for so long that it is gone, whatever the end that it wrote.
+
+        The machine's clock may have been set back since. If the owner writes after all, its epoch is fenced off.
+        """
+        now = self._clock.monotonic()
+        if self._seen != (owner, expires_at):
+            self._seen, self._seen_at = (owner, expires_at), now
+        return now - self._seen_at > _LEASES_WITHOUT_RENEWAL * self._duration_ms / 1000

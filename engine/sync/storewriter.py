@@ -126,7 +126,7 @@ class StoreWriter:
             self._cursor = failed_run  # the runs after it come first (spec: Y-18)
         with self._parts.readers.snapshot() as snapshot:
             found, last = backlog.next_runs(
-                snapshot.connection, self._name, self._cursor, self._parts.clock.now_ms(), _RUNS_AT_ONCE
+                snapshot.connection, self._name, self._cursor, *self._now_and_horizon(), _RUNS_AT_ONCE
             )
         self._cursor = last or 0
         submitted = False
@@ -177,7 +177,7 @@ class StoreWriter:
             return None
         with self._parts.readers.snapshot() as snapshot:
             # Much may have happened while it stood in line: an attempt that failed, an older run that has marks again.
-            pending = backlog.due_run(snapshot.connection, self._name, run, self._parts.clock.now_ms())
+            pending = backlog.due_run(snapshot.connection, self._name, run, *self._now_and_horizon())
             entries = backlog.batch(snapshot.connection, self._name, run, self._config.batch_size)
         if pending is None or not entries:
             return None
@@ -216,6 +216,11 @@ class StoreWriter:
     def _may_start(self) -> bool:
         """Tell whether the lease lasts for a write and the margin (spec: Y-17)."""
         return self._lease.remaining() > self._config.transaction_timeout + self._config.margin
+
+    def _now_and_horizon(self) -> tuple[int, int]:
+        """Give the time, and the latest to which a failure can have put a run off, both in ms."""
+        now_ms = self._parts.clock.now_ms()
+        return now_ms, now_ms + int(self._config.retry.maximum_interval * 1000)
 
     def _expired(self, entries: list[Pending]) -> list[Pending]:
         oldest = self._parts.clock.now_ms() - self._config.retry.total_duration * 1000
@@ -256,8 +261,8 @@ class StoreWriter:
             return self._record(pending, concerned, why)
         if failure.scope is FailureScope.TIMEOUT:
             pending = pending._replace(statements=max(1, result.statements // 2))
-        # After a failure of the store, it is the store that waits.
-        delay = 0 if failure.scope is FailureScope.STORE else delay_ms(self._config.retry, attempts)
+        # Also after a failure of the store, which other runs may not meet, as of a right to a single column.
+        delay = delay_ms(self._config.retry, attempts)
         self._back_off_run(pending._replace(attempts=attempts), delay, failure.reason)
         return None
 

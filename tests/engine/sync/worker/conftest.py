@@ -25,10 +25,18 @@ FLOW = Order()
 
 
 class SteadyClock(FakeClock):
-    """Both times move by hand only."""
+    """Both times move by hand only; `set_back` moves the machine's time alone."""
+
+    behind_ms = 0
+
+    def now_ms(self) -> int:
+        return self.ms - self.behind_ms
 
     def monotonic(self) -> float:
         return self.ms / 1000
+
+    def set_back(self, ms: int) -> None:
+        self.behind_ms += ms
 
 
 class Now:

@@ -40,6 +40,35 @@ def test_the_delay_grows_by_the_coefficient_up_to_the_maximum(schedule, clock, s
     assert delays(clock, s.turn, 2) == [0, 20]
 
 
+@pytest.mark.spec("Y-19", "Y-26")
+@pytest.mark.parametrize("scope", [RUN, STORE, TIMEOUT])
+def test_a_clock_that_is_set_back_puts_no_try_off(schedule, clock, scope):
+    s = schedule()
+    s.start("a", {"Total": 1})
+    s.destination.answer = failed(scope)
+    s.turn_of("a")
+    clock.set_back(3_600_000)
+    s.destination.answer = written
+    clock.advance(100)
+    s.turn_of("a")
+
+
+@pytest.mark.spec("Y-18", "Y-19")
+def test_a_failure_of_the_store_that_others_do_not_meet_leaves_them_alone(schedule, clock):
+    """As a right to a column that only one Flow writes: its delay grows, whatever the others write meanwhile."""
+    s = schedule(retry={"initial_interval": 0.1})
+    s.start("bad", {"Total": 1})
+    s.start("good", {"Total": 1})
+    s.destination.answer = only(["bad"], failed(STORE))
+    tried = 0
+    for number in range(100):
+        s.client.set_attributes("good", {"Total": number})
+        tried += sum(call.flow_id == "bad" for call in s.turn())
+        clock.advance(100)
+    assert 6 <= tried <= 8
+    assert s.destination.rows["good"]["Total"] == 99
+
+
 @pytest.mark.spec("Y-18", "Y-25")
 def test_a_failure_of_a_run_backs_off_that_run_alone(schedule, clock):
     """Case 39: other Flows go on; the backlog tells attempts, the next try and the error."""

@@ -33,6 +33,25 @@ def test_one_process_holds_the_lease_and_the_epoch_rises_at_each_take_over(sched
     assert first.lease.keep().epoch == 3
 
 
+@pytest.mark.spec("Y-16", "Y-26")
+def test_a_clock_that_is_set_back_keeps_no_lease_of_a_dead_process_alive(schedule, another, clock):
+    """Its end lies an hour ahead then. An owner that renews it goes on."""
+    first, second = schedule(), another()
+    first.lease.keep()
+    clock.set_back(3_600_000)
+    for _ in range(8):
+        clock.advance(5_000)
+        assert first.lease.keep().epoch == 1
+        assert second.lease.keep() is None
+    clock.set_back(3_600_000)
+    for _ in range(6):
+        clock.advance(5_000)
+        assert second.lease.keep() is None
+    clock.advance(1)
+    assert second.lease.keep().epoch == 2
+    assert first.lease.keep() is None
+
+
 @pytest.mark.spec("Y-17")
 def test_the_lease_is_renewed_once_a_third_of_it_has_passed(schedule, clock):
     s = schedule()
