@@ -4,19 +4,23 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dex.engine.flows.checking import checked
 from dex.engine.protocol import Engine
 from dex.wcl.commands import flows as commands
+from dex.wcl.errors import InvalidCommand
 
 if TYPE_CHECKING:
-    from dex.engine.flows.attribute import Attribute
-    from dex.engine.flows.channel import Channel
+    from dex.engine.flows.attribute import Attribute, AttributeMap
+    from dex.engine.flows.channel import Channel, ChannelMap
     from dex.engine.flows.flow import Flow
     from dex.engine.flows.flowtype import FlowType
     from dex.engine.flows.options import StartFlowOptions, StopFlowOptions, TimeTravelOptions
     from dex.engine.flows.rpc import BoundRPC, RPCInvokeOptions
+    from dex.engine.flows.step import Step
 
 I = TypeVar("I")  # noqa: E741  # input
 O = TypeVar("O")  # noqa: E741  # output
+T = TypeVar("T")
 
 _MILLISECOND = timedelta(milliseconds=1)
 DEFAULT_WAIT = timedelta(seconds=60)
@@ -30,6 +34,7 @@ class FlowClient:
 
     engine: Engine
 
+    @checked("client.register(OrderFlow)")
     def register(self, *flows: "Flow[Any] | type[Flow[Any]]") -> None:
         """Make Flow types known to the engine, and work their Steps from now on.
 
@@ -39,6 +44,7 @@ class FlowClient:
         for flow in flows:
             self._known(flow)
 
+    @checked("client.start_flow(OrderFlow, 'order-1', input, options=StartFlowOptions())")
     def start_flow(
         self,
         flow: "Flow[Any] | type[Flow[Any]]",
@@ -72,6 +78,7 @@ class FlowClient:
         )
         return self.engine.execute(command).run_id
 
+    @checked("client.invoke_rpc(OrderFlow().cancel, 'order-1', input, options=RPCInvokeOptions())")
     def invoke_rpc(
         self,
         rpc: "BoundRPC[I, O]",
@@ -98,34 +105,46 @@ class FlowClient:
         )
         return self.engine.execute(command).output  # type: ignore[no-any-return]  # by the RPC's own declaration
 
-    def get_attribute(self, definition: "Attribute[Any]", flow_id: str, instance: str | None = None) -> Any:
+    @checked("client.get_attribute(STATUS, 'order-1')")
+    def get_attribute(
+        self, definition: "Attribute[T] | AttributeMap[T]", flow_id: str, instance: str | None = None
+    ) -> T | None:
         """Give the value of an Attribute, or of an instance of an AttributeMap; None where it is unset."""
         key = _key(definition, instance)
         return self.get_attributes(flow_id, [key]).get(key)
 
+    @checked("client.get_attributes('order-1', ['Status'])")
     def get_attributes(self, flow_id: str, names: Sequence[str] = (), run_id: str | None = None) -> dict[str, Any]:
         """Give the values of attributes that are set, by name or all."""
         command = commands.GetAttributes(flow_id=flow_id, names=list(names), run_id=run_id)
         return self.engine.execute(command).attributes
 
+    @checked("client.set_attribute(STATUS, 'order-1', 'paid')")
     def set_attribute(
-        self, definition: "Attribute[Any]", flow_id: str, value: Any, instance: str | None = None
+        self,
+        definition: "Attribute[T] | AttributeMap[T]",
+        flow_id: str,
+        value: T | None,
+        instance: str | None = None,
     ) -> None:
-        """Write one attribute; None deletes it."""
-        data = definition.encode(value)
-        encoded = None if data is None else commands.Encoded(data)
-        self.set_attributes(flow_id, {_key(definition, instance): encoded})
+        """Write an Attribute, or an instance of an AttributeMap; None deletes it."""
+        self.set_attributes(flow_id, {_key(definition, instance): _encoded(definition, value)})
 
+    @checked("client.set_attributes('order-1', {'Status': 'paid'})")
     def set_attributes(self, flow_id: str, attributes: Mapping[str, Any]) -> None:
         """Write attributes by name in one commit; None deletes."""
         self.engine.execute(commands.SetAttributes(flow_id=flow_id, attributes=dict(attributes)))
 
-    def publish(self, channel: "Channel[Any]", flow_id: str, *messages: Any, instance: str | None = None) -> list[str]:
-        """Publish messages to a Channel in one commit and give their ids."""
+    @checked("client.publish(PAYMENTS, 'order-1', 400, 500)")
+    def publish(
+        self, channel: "Channel[T] | ChannelMap[T]", flow_id: str, *messages: T, instance: str | None = None
+    ) -> list[str]:
+        """Publish messages to a Channel, or to an instance of a ChannelMap, in one commit and give their ids."""
         encoded = [commands.Encoded(channel.encode(message)) for message in messages]
         command = commands.PublishMessages(flow_id=flow_id, channel=_key(channel, instance), messages=encoded)
         return self.engine.execute(command).message_ids
 
+    @checked("client.wait_for_flow('order-1', timedelta(seconds=10))")
     def wait_for_flow(
         self, flow_id: str, timeout: timedelta = DEFAULT_WAIT, run_id: str | None = None
     ) -> commands.FlowResult:
@@ -136,32 +155,46 @@ class FlowClient:
         """
         return self.engine.execute(commands.WaitForFlow(flow_id=flow_id, run_id=run_id, wait_ms=_ms(timeout)))
 
+    @checked("client.wait_for_step_completion('order-1', Ship, timedelta(seconds=10))")
     def wait_for_step_completion(
-        self, flow_id: str, step: str, timeout: timedelta = DEFAULT_WAIT
+        self, flow_id: str, step: "type[Step[Any]] | Step[Any] | str", timeout: timedelta = DEFAULT_WAIT
     ) -> commands.StepResult:
-        """Wait until a step, by its type or execution id, is over."""
-        return self.engine.execute(commands.WaitForStep(flow_id=flow_id, step=step, wait_ms=_ms(timeout)))
+        """Wait until a step, by its class, type or execution id, is over."""
+        from dex.engine.flows.decision import step_type_of
 
+        command = commands.WaitForStep(flow_id=flow_id, step=step_type_of(step), wait_ms=_ms(timeout))
+        return self.engine.execute(command)
+
+    @checked("client.wait_for_attribute_equal(STATUS, 'order-1', 'paid', timedelta(seconds=10))")
     def wait_for_attribute_equal(
-        self, definition: "Attribute[Any]", flow_id: str, value: Any, timeout: timedelta = DEFAULT_WAIT
+        self,
+        definition: "Attribute[T] | AttributeMap[T]",
+        flow_id: str,
+        value: T | None,
+        timeout: timedelta = DEFAULT_WAIT,
+        instance: str | None = None,
     ) -> None:
-        """Wait until an Attribute has a value."""
-        data = definition.encode(value)
-        wanted = None if data is None else commands.Encoded(data)
-        command = commands.WaitForAttribute(flow_id=flow_id, name=definition.name, value=wanted, wait_ms=_ms(timeout))
-        self.engine.execute(command)
+        """Wait until an Attribute, or an instance of an AttributeMap, has a value."""
+        wanted, key = _encoded(definition, value), _key(definition, instance)
+        self.engine.execute(commands.WaitForAttribute(flow_id=flow_id, name=key, value=wanted, wait_ms=_ms(timeout)))
 
+    @checked("client.describe_flow('order-1')")
     def describe_flow(self, flow_id: str, run_id: str | None = None) -> commands.FlowDescription:
         """Tell all about a run."""
         return self.engine.execute(commands.DescribeFlow(flow_id=flow_id, run_id=run_id))
 
+    @checked("client.search_flows({'type': 'OrderFlow', 'status': 'running', 'attributes': {'Status': 'paid'}})")
     def search_flows(
         self, query: Mapping[str, Any] | None = None, page_size: int = 100, page_token: str | None = None
     ) -> commands.FlowPage:
         """Find runs, the newest first; `query` has `type`, `status` and `attributes` (values by name)."""
-        command = commands.SearchFlows(**dict(query or {}), limit=page_size, page_token=page_token)
-        return self.engine.execute(command)
+        from dex.wcl.wire import command_from
 
+        asked = {**(query or {}), "command": "search_flows", "limit": page_size, "page_token": page_token}
+        page: commands.FlowPage = self.engine.execute(command_from(asked, "query"))
+        return page
+
+    @checked("client.skip_timer('order-1', 'AwaitPayment-1', 'too-late')")
     def skip_timer(self, flow_id: str, step_execution_id: str, condition_id: str | None = None, index: int = 0) -> None:
         """Fire a timer of a waiting step now, by its condition id or by its number from 0."""
         command = commands.SkipTimer(
@@ -172,6 +205,7 @@ class FlowClient:
         )
         self.engine.execute(command)
 
+    @checked("client.stop_flow('order-1', StopFlowOptions(StopType.CANCEL))")
     def stop_flow(self, flow_id: str, options: "StopFlowOptions | None" = None) -> None:
         """Close a run at once."""
         from dex.engine.flows.options import StopFlowOptions
@@ -182,6 +216,7 @@ class FlowClient:
         )
         self.engine.execute(command)
 
+    @checked("client.time_travel('order-1', TimeTravelOptions.to_beginning())")
     def time_travel(self, flow_id: str, options: "TimeTravelOptions") -> str:
         """Go on from a past state of a run in a new one, and give its run id."""
         command = commands.TimeTravel(
@@ -189,6 +224,7 @@ class FlowClient:
         )
         return self.engine.execute(command).run_id
 
+    @checked("client.update_flow_config('order-1', ['orders'])")
     def update_flow_config(self, flow_id: str, attribute_store_names: Sequence[str]) -> None:
         """Change the stores that a run's attributes are synced to."""
         command = commands.UpdateFlowConfig(flow_id=flow_id, attribute_stores=list(attribute_store_names))
@@ -223,10 +259,22 @@ def _retry(policy: Any) -> commands.RetrySettings | None:
     )
 
 
+def _encoded(definition: "Attribute[T] | AttributeMap[T]", value: T | None) -> commands.Encoded | None:
+    data = definition.encode(value)
+    return None if data is None else commands.Encoded(data)
+
+
 def _key(definition: Any, instance: str | None) -> str:
+    """Give the key of an Attribute or Channel, or of an instance of a map, which has no value as a whole."""
+    from dex.engine.flows.attribute import AttributeMap
+    from dex.engine.flows.channel import ChannelMap
     from dex.engine.flows.keys import escape
 
-    return str(definition.name) if instance is None else escape(definition.name, instance)
+    if isinstance(definition, AttributeMap | ChannelMap) is (instance is not None):
+        return str(definition.name) if instance is None else escape(definition.name, instance)
+    if instance is None:
+        raise InvalidCommand(f"{definition!r} has instances, and none is named", "pass instance='…'")
+    raise InvalidCommand(f"{definition!r} has no instances, and {instance!r} is named", "leave out instance")
 
 
 def _target(options: "TimeTravelOptions") -> commands.Target:

@@ -48,11 +48,11 @@ def annotation_of(parameter: inspect.Parameter, function: Callable[..., Any]) ->
     return Any if written is inspect.Parameter.empty else resolved(written, function)
 
 
-def check_timeout(timeout: Any, what: str) -> None:
-    """Refuse a timeout that is no duration above zero; None is fine.
+def check_timeout(timeout: timedelta | None, what: str) -> None:
+    """Refuse a timeout that is not above zero; None is fine.
 
     Raises:
         FlowDefinitionError: naming `what` has the timeout.
     """
-    if timeout is not None and not (isinstance(timeout, timedelta) and timeout > timedelta(0)):
-        raise FlowDefinitionError(f"the timeout of {what} is {timeout!r}", "pass a timedelta above zero")
+    if timeout is not None and timeout <= timedelta(0):
+        raise FlowDefinitionError(f"the timeout of {what} is {timeout}", "pass a timedelta above zero")

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from dex.engine.flows import codec
+from dex.engine.flows.checking import check_fields, checked
 from dex.engine.flows.handling import HandlerContext
 from dex.engine.flows.keys import check_definition_name, escape
 from dex.wcl.errors import ValueMappingError
@@ -30,6 +31,9 @@ class AttributeIndex:
 
     type: IndexType
     index_key: str = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "(IndexType.KEYWORD)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class AttributeMapLoad:
 class _Definition(Generic[T]):
     """What Attribute and AttributeMap declare alike."""
 
+    @checked("('Status', str, index=AttributeIndex(IndexType.KEYWORD))")
     def __init__(
         self,
         name: str,
@@ -111,6 +116,7 @@ class Attribute(_Definition[T]):
     and `hard_delete_on_null` allows its stored object to be erased after the run has closed.
     """
 
+    @checked("STATUS.get(context)")
     def get(self, context: HandlerContext) -> T:
         """Give the value as this call sees it, its own writes included.
 
@@ -122,6 +128,7 @@ class Attribute(_Definition[T]):
             raise KeyError(self.name)
         return self.decode(data)
 
+    @checked("STATUS.set(context, 'paid')")
     def set(self, context: HandlerContext, value: T | None) -> None:
         """Set the value when this call commits; None deletes it.
 
@@ -130,6 +137,7 @@ class Attribute(_Definition[T]):
         """
         context.workspace.write_attribute(self.name, self.name, self.encode(value))
 
+    @checked("STATUS.delete(context)")
     def delete(self, context: HandlerContext) -> None:
         """Unset it when this call commits."""
         context.workspace.write_attribute(self.name, self.name, None)
@@ -142,6 +150,7 @@ class Attribute(_Definition[T]):
 class AttributeMap(_Definition[T]):
     """Durable values by instance, each loaded, locked and stored alone and created only when set (spec: FL-04)."""
 
+    @checked("PROFILES.get(context, 'partition-001')")
     def get(self, context: HandlerContext, instance: str) -> T:
         """Give the value of an instance as this call sees it.
 
@@ -155,6 +164,7 @@ class AttributeMap(_Definition[T]):
             raise KeyError(key)
         return self.decode(data)
 
+    @checked("PROFILES.set(context, 'partition-001', value)")
     def set(self, context: HandlerContext, instance: str, value: T | None) -> None:
         """Set the value of an instance when this call commits; None deletes it.
 
@@ -163,10 +173,12 @@ class AttributeMap(_Definition[T]):
         """
         context.workspace.write_attribute(self.name, escape(self.name, instance), self.encode(value))
 
+    @checked("PROFILES.delete(context, 'partition-001')")
     def delete(self, context: HandlerContext, instance: str) -> None:
         """Unset an instance when this call commits."""
         context.workspace.write_attribute(self.name, escape(self.name, instance), None)
 
+    @checked("PROFILES.instance_keys(context)")
     def instance_keys(self, context: HandlerContext) -> list[str]:
         """Give the names of the instances that are set, sorted; the map must be loaded whole.
 
@@ -175,6 +187,7 @@ class AttributeMap(_Definition[T]):
         """
         return context.workspace.instance_keys(self.name)
 
+    @checked("PROFILES.size(context)")
     def size(self, context: HandlerContext) -> int:
         """Count the instances that are set; the map must be loaded whole.
 
@@ -183,6 +196,7 @@ class AttributeMap(_Definition[T]):
         """
         return len(context.workspace.instance_keys(self.name))
 
+    @checked("PROFILES.lock('partition-001')")
     def lock(self, instance: str) -> AttributeLock:
         """Name an instance for a call to lock.
 
@@ -192,6 +206,7 @@ class AttributeMap(_Definition[T]):
         escape(self.name, instance)
         return AttributeLock(self.name, instance)
 
+    @checked("PROFILES.load('partition-001')")
     def load(self, instance: str) -> AttributeMapLoad:
         """Name an instance for a call to load.
 

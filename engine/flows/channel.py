@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from dex.engine.flows import codec
+from dex.engine.flows.checking import checked
 from dex.engine.flows.handling import HandlerContext
 from dex.engine.flows.keys import check_definition_name, escape
 from dex.engine.flows.wait import ChannelCondition
@@ -39,6 +40,7 @@ class _Queue(Generic[T]):
     name: str
     value_type: Any
 
+    @checked("('Payments', int)")
     def __init__(self, name: str, value_type: type[T]) -> None:
         check_definition_name(name, f"name of a {type(self).__name__}")
         self.name = name
@@ -84,6 +86,7 @@ class Channel(_Queue[T]):
     appear with its commit.
     """
 
+    @checked("PAYMENTS.publish(context, 400)")
     def publish(self, context: HandlerContext, value: T) -> None:
         """Append a message when this call commits.
 
@@ -92,6 +95,7 @@ class Channel(_Queue[T]):
         """
         context.workspace.publish(self.name, self.name, self.encode(value))
 
+    @checked("PAYMENTS.delete(context, message_id)")
     def delete(self, context: HandlerContext, message_id: str) -> None:
         """Delete a pending message when this call commits.
 
@@ -100,10 +104,12 @@ class Channel(_Queue[T]):
         """
         context.workspace.delete_message(self.name, self.name, message_id)
 
+    @checked("PAYMENTS.size(context)")
     def size(self, context: HandlerContext) -> int:
         """Count the pending messages."""
         return context.workspace.channel_size(self.name, self.name)
 
+    @checked("PAYMENTS.pending_messages(context)")
     def pending_messages(self, context: HandlerContext) -> list[ChannelMessage[T]]:
         """Give the pending messages, oldest first; the declaration must load the Channel.
 
@@ -112,26 +118,32 @@ class Channel(_Queue[T]):
         """
         return self._pending(context, self.name)
 
+    @checked("PAYMENTS.results(context)")
     def results(self, context: HandlerContext) -> list[T]:
         """Give the messages that the wait before this execute has taken, oldest first."""
         return self._results(context, self.name)
 
+    @checked("PAYMENTS.for_one('paid')")
     def for_one(self, condition_id: str = "") -> ChannelCondition:
         """Wait for one message and take it."""
         return ChannelCondition(self.name, 1, 1, condition_id)
 
+    @checked("PAYMENTS.for_n(3, 'paid')")
     def for_n(self, count: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `count` messages and take so many."""
         return ChannelCondition(self.name, count, count, condition_id)
 
+    @checked("PAYMENTS.at_least(3, 'paid')")
     def at_least(self, minimum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `minimum` messages and take all there are."""
         return ChannelCondition(self.name, minimum, None, condition_id)
 
+    @checked("PAYMENTS.at_most(3, 'paid')")
     def at_most(self, maximum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for one message and take up to `maximum`."""
         return ChannelCondition(self.name, 1, maximum, condition_id)
 
+    @checked("PAYMENTS.for_range(1, 3, 'paid')")
     def for_range(self, minimum: int, maximum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `minimum` messages and take up to `maximum`."""
         return ChannelCondition(self.name, minimum, maximum, condition_id)
@@ -140,6 +152,7 @@ class Channel(_Queue[T]):
 class ChannelMap(_Queue[T]):
     """Queues by instance, created by their first message; each works as a Channel."""
 
+    @checked("PAYMENTS.publish(context, 'alice', 400)")
     def publish(self, context: HandlerContext, instance: str, value: T) -> None:
         """Append a message when this call commits.
 
@@ -148,6 +161,7 @@ class ChannelMap(_Queue[T]):
         """
         context.workspace.publish(self.name, escape(self.name, instance), self.encode(value))
 
+    @checked("PAYMENTS.delete(context, 'alice', message_id)")
     def delete(self, context: HandlerContext, instance: str, message_id: str) -> None:
         """Delete a pending message when this call commits.
 
@@ -156,10 +170,12 @@ class ChannelMap(_Queue[T]):
         """
         context.workspace.delete_message(self.name, escape(self.name, instance), message_id)
 
+    @checked("PAYMENTS.size(context, 'alice')")
     def size(self, context: HandlerContext, instance: str) -> int:
         """Count the pending messages of an instance."""
         return context.workspace.channel_size(self.name, escape(self.name, instance))
 
+    @checked("PAYMENTS.pending_messages(context, 'alice')")
     def pending_messages(self, context: HandlerContext, instance: str) -> list[ChannelMessage[T]]:
         """Give the pending messages of an instance, oldest first; the declaration or call must load it.
 
@@ -168,31 +184,38 @@ class ChannelMap(_Queue[T]):
         """
         return self._pending(context, escape(self.name, instance))
 
+    @checked("PAYMENTS.results(context, 'alice')")
     def results(self, context: HandlerContext, instance: str) -> list[T]:
         """Give the messages that the wait before this execute has taken from an instance, oldest first."""
         return self._results(context, escape(self.name, instance))
 
+    @checked("PAYMENTS.load('alice')")
     def load(self, instance: str) -> ChannelMapLoad:
         """Name an instance for a call to load."""
         escape(self.name, instance)
         return ChannelMapLoad(self.name, instance)
 
+    @checked("PAYMENTS.for_one('alice', 'paid')")
     def for_one(self, instance: str, condition_id: str = "") -> ChannelCondition:
         """Wait for one message and take it."""
         return ChannelCondition(escape(self.name, instance), 1, 1, condition_id)
 
+    @checked("PAYMENTS.for_n('alice', 3, 'paid')")
     def for_n(self, instance: str, count: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `count` messages and take so many."""
         return ChannelCondition(escape(self.name, instance), count, count, condition_id)
 
+    @checked("PAYMENTS.at_least('alice', 3, 'paid')")
     def at_least(self, instance: str, minimum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `minimum` messages and take all there are."""
         return ChannelCondition(escape(self.name, instance), minimum, None, condition_id)
 
+    @checked("PAYMENTS.at_most('alice', 3, 'paid')")
     def at_most(self, instance: str, maximum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for one message and take up to `maximum`."""
         return ChannelCondition(escape(self.name, instance), 1, maximum, condition_id)
 
+    @checked("PAYMENTS.for_range('alice', 1, 3, 'paid')")
     def for_range(self, instance: str, minimum: int, maximum: int, condition_id: str = "") -> ChannelCondition:
         """Wait for `minimum` messages and take up to `maximum`."""
         return ChannelCondition(escape(self.name, instance), minimum, maximum, condition_id)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from dex.engine.flows import codec
+from dex.engine.flows.checking import checked
 from dex.engine.flows.workspace import Workspace
 
 
@@ -39,6 +40,7 @@ class Context:
         self._timers_fired = timers_fired
         self._cancellation_requested = cancellation_requested
 
+    @checked("context.has_timer_fired(0)")
     def has_timer_fired(self, index: int = 0) -> bool:
         """Tell whether the Timer number `index` (from 0) of the wait before this execute has fired."""
         return 0 <= index < len(self._timers_fired) and self._timers_fired[index]
@@ -48,6 +50,7 @@ class Context:
         """Whether this call's result is no longer wanted: it has run out of time or the Flow was stopped."""
         return self._cancellation_requested()
 
+    @checked("context.set_step_execution_local('asked', value)")
     def set_step_execution_local(self, name: str, value: Any) -> None:
         """Keep a value for this Step execution only, from `wait_for` to `execute`.
 
@@ -56,6 +59,7 @@ class Context:
         """
         self.workspace.write_local(name, codec.encode(value))
 
+    @checked("context.get_step_execution_local('asked', int)")
     def get_step_execution_local(self, name: str, value_type: Any = Any) -> Any:
         """Give a value that this Step execution keeps, as `value_type`.
 
@@ -68,6 +72,7 @@ class Context:
             raise KeyError(name)
         return codec.decode(data, value_type)
 
+    @checked("context.record_event('shipped', value)")
     def record_event(self, name: str, value: Any = None) -> None:
         """Put an event of your own into the Flow's history with this call's commit.
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from dex.engine.flows.attribute import Attribute
+from dex.engine.flows.checking import check_fields
 from dex.engine.flows.retry import RetryPolicy
 from dex.wcl.errors import InvalidCommand
 
@@ -52,6 +53,9 @@ class FlowConfig:
 
     attribute_store_names: tuple[str, ...] | list[str] = ()
 
+    def __post_init__(self) -> None:
+        check_fields(self, "(attribute_store_names=['orders'])")
+
 
 @dataclass(frozen=True, slots=True)
 class StartFlowOptions:
@@ -72,6 +76,7 @@ class StartFlowOptions:
     attributes: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_fields(self, "(timeout=timedelta(hours=1), id_reuse_policy=IdReusePolicy.DISALLOW)")
         if self.timeout is not None and self.timeout <= timedelta(0):
             raise InvalidCommand(f"timeout is {self.timeout}", "pass a duration above zero, or None for no timeout")
         if self.start_delay is not None and self.start_delay < timedelta(0):
@@ -99,6 +104,9 @@ class StopFlowOptions:
     reason: str = ""
     run_id: str | None = None
 
+    def __post_init__(self) -> None:
+        check_fields(self, "(StopType.CANCEL, 'out of stock')")
+
 
 class TimeTravelTo(StrEnum):
     """The kinds of points in a run's history to go back to (spec: FL-13)."""
@@ -124,6 +132,7 @@ class TimeTravelOptions:
     run_id: str | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, ".to_step_type('Ship')")
         if not isinstance(self.target, _TARGETS[self.to]) or self.target.__class__ is bool:
             raise InvalidCommand(
                 f"time travel to {self.to} does not take {self.target!r}",

@@ -5,6 +5,7 @@ from datetime import timedelta
 from math import isfinite
 from typing import NoReturn
 
+from dex.engine.flows.checking import check_fields, checked
 from dex.wcl.errors import InvalidCommand, RetryAfterError
 
 
@@ -25,6 +26,7 @@ class RetryPolicy:
     total_duration: timedelta = timedelta(0)
 
     def __post_init__(self) -> None:
+        check_fields(self, "(initial_interval=timedelta(seconds=1), maximum_attempts=3)")
         if self.initial_interval <= timedelta(0):
             raise InvalidCommand(f"initial_interval is {self.initial_interval}", "pass a duration above zero")
         if self.maximum_interval < self.initial_interval:
@@ -46,6 +48,7 @@ def next_delay(policy: RetryPolicy, attempt: int, elapsed: timedelta = timedelta
     return None if policy.total_duration and elapsed + delay > policy.total_duration else delay
 
 
+@checked("retry_after(timedelta(seconds=30), 'the bank is closed')")
 def retry_after(delay: timedelta, message: str = "") -> NoReturn:
     """End a Step's handler and have it tried again after `delay`; `raise retry_after(…)` reads well and works too.
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, get_args, get_origin, overload
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, ge
 from dex.engine.flows.annotations import annotation_of, parameters, resolved
 from dex.engine.flows.attribute import Attribute, AttributeLock, AttributeMap, AttributeMapLoad
 from dex.engine.flows.channel import Channel, ChannelMap, ChannelMapLoad
+from dex.engine.flows.checking import check_fields
 from dex.engine.flows.decision import StepMovement
-from dex.wcl.errors import FlowDefinitionError, InvalidStepResultError
+from dex.wcl.errors import FlowDefinitionError, InvalidCommand, InvalidStepResultError
+from dex.wcl.names import did_you_mean
 
 if TYPE_CHECKING:
     from dex.engine.flows.context import Context
@@ -46,6 +48,9 @@ class RPCOptions:
     lock_attribute_map_instances: Sequence[AttributeLock] = ()
     load_channel_map_instances: Sequence[ChannelMapLoad] = ()
 
+    def __post_init__(self) -> None:
+        check_fields(self, "@rpc(timeout=timedelta(seconds=5), lock_attributes=(STATUS, PROFILES.lock('alice')))")
+
 
 @dataclass(frozen=True, slots=True)
 class RPCInvokeOptions:
@@ -54,6 +59,9 @@ class RPCInvokeOptions:
     lock_attribute_map_instances: Sequence[AttributeLock] = ()
     load_attribute_map_instances: Sequence[AttributeMapLoad] = ()
     load_channel_map_instances: Sequence[ChannelMapLoad] = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self, "(load_attribute_map_instances=(PROFILES.load('partition-001'),))")
 
 
 class RPC(Generic[Input, Output]):
@@ -67,6 +75,9 @@ class RPC(Generic[Input, Output]):
         self.name = options.name or function.__name__
         self.is_async = inspect.iscoroutinefunction(function)
         self.__doc__ = function.__doc__
+
+    def __repr__(self) -> str:
+        return f"the RPC {self.function.__qualname__}"
 
     @overload
     def __get__(self, flow: None, owner: type) -> "RPC[Input, Output]": ...
@@ -176,6 +187,9 @@ class BoundRPC(Generic[Input, Output]):
         return self.definition.function(self.flow, context, *input)
 
 
+_OPTIONS = [field.name for field in fields(RPCOptions)]
+
+
 class _Declare(Protocol):
     """What `@rpc(…)` gives: a decorator of handlers with and without input."""
 
@@ -210,5 +224,8 @@ def rpc(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     fails with RPCLockConflict (spec: FL-07). `is_transactional` makes a closing Flow wait for the call (spec: FL-14).
     `timeout` of None is the engine's own.
     """
+    for name in options.keys() - _OPTIONS:
+        remedy = did_you_mean(name, _OPTIONS) or f"it has {', '.join(_OPTIONS)}"
+        raise InvalidCommand(f"@rpc has no option {name}", remedy)
     declared = RPCOptions(**options)
     return partial(RPC, options=declared) if function is None else RPC(function, declared)

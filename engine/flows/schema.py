@@ -199,11 +199,6 @@ def _lock_key(lock: LockName) -> str:
     return lock.key if isinstance(lock, AttributeLock) else _name(lock)
 
 
-def _name(named: Any) -> str:
+def _name(named: Definition | str) -> str:
     """Give the name of a definition, or the name as it is."""
-    if isinstance(named, str):
-        return named
-    try:
-        return str(named.name)
-    except AttributeError as error:
-        raise FlowDefinitionError(f"{named!r} is no definition", "pass an Attribute, Channel or map") from error
+    return named if isinstance(named, str) else named.name

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from dex.engine.flows.attribute import Attribute, AttributeLock, AttributeMap, AttributeMapLoad
 from dex.engine.flows.channel import Channel
+from dex.engine.flows.checking import check_fields
 from dex.engine.flows.decision import StepDecision, step_type_of
 from dex.engine.flows.retry import RetryPolicy
 from dex.engine.flows.wait import Wait
+from dex.wcl.errors import FlowDefinitionError
 
 if TYPE_CHECKING:
     from dex.engine.flows.context import Context
@@ -47,6 +49,9 @@ class StepOptions:
     execute_load_attribute_map_instances: tuple[AttributeMapLoad, ...] = ()
     execute_load_channels: tuple[Channel[Any] | str, ...] = ()
     execute_failure_step: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, "(execute_method_timeout=timedelta(seconds=5), execute_lock_attributes=(STATUS,))")
 
     def on_execute_failure_proceed_to(self, step: "type[Step[Any]] | Step[Any] | str") -> "StepOptions":
         """Give the same options with the Step to go on with, which gets the failed one's input."""
@@ -111,4 +116,12 @@ class StepList:
 
 
 def _instance(step: Step[Any] | type[Step[Any]]) -> Step[Any]:
-    return step() if isinstance(step, type) else step
+    """Give a Step as an instance; what is none is refused with the Flow's name, when the Flow is compiled."""
+    if not isinstance(step, type):
+        return step
+    try:
+        return step()
+    except TypeError as error:
+        raise FlowDefinitionError(
+            f"Step {step.__name__} cannot be made without arguments: {error}", "list an instance of it"
+        ) from error

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from dex.engine.flows.checking import checked
 from dex.wcl.errors import InvalidCommand
 
 
@@ -45,6 +46,7 @@ class Timer:
     """Makes conditions of time."""
 
     @staticmethod
+    @checked("Timer.by_duration(timedelta(hours=1), 'too-late')")
     def by_duration(duration: timedelta, condition_id: str = "") -> TimerCondition:
         """Wait for `duration`, counted from the moment the wait begins.
 
@@ -69,16 +71,19 @@ class Wait(msgspec.Struct, frozen=True):
         return cls()
 
     @classmethod
+    @checked("Wait.until(PAYMENTS.for_one())")
     def until(cls, condition: Condition) -> "Wait":
         """Wait for one condition."""
         return cls.all_of(condition)
 
     @classmethod
+    @checked("Wait.all_of(PAYMENTS.for_one(), Timer.by_duration(timedelta(hours=1)))")
     def all_of(cls, *conditions: Condition) -> "Wait":
         """Wait until all conditions are met; without any, execute at once."""
         return cls(conditions, (tuple(range(len(conditions))),))
 
     @classmethod
+    @checked("Wait.any_of(PAYMENTS.for_one(), Timer.by_duration(timedelta(hours=1)))")
     def any_of(cls, *conditions: Condition) -> "Wait":
         """Wait until one condition is met, the first given where several are.
 
@@ -88,6 +93,7 @@ class Wait(msgspec.Struct, frozen=True):
         return cls.any_combination_of(*((condition,) for condition in conditions))
 
     @classmethod
+    @checked("Wait.any_combination_of((PAYMENTS.for_one(), RECEIPTS.for_one()), (TIMER,))")
     def any_combination_of(cls, *combinations: Iterable[Condition]) -> "Wait":
         """Wait until all conditions of one combination are met; one condition may be in several.
 
