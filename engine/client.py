@@ -167,14 +167,21 @@ class Client(FlowClient):
         self.engine.close()
 
 
-def connect(target: str | os.PathLike[str], *, token: str | None = None, timeout: float = 60.0) -> Client:
+def connect(
+    target: str | os.PathLike[str],
+    *,
+    token: str | None = None,
+    timeout: float = 60.0,
+    sync_config: str | os.PathLike[str] | None = None,
+) -> Client:
     """Give a client of `target`: a directory, made on first use, for the embedded engine, or the URL of a server.
 
     Several URLs, with commas between them, are tried in turn; `token` is what they know the client by. `timeout` is
-    how many seconds a command may wait.
+    how many seconds a command may wait. `sync_config` is the file with the Attribute Stores that Flows may be started
+    with, as `dex sync run` takes it (spec: Y-04); a server has its own.
 
     Raises:
-        InputError: a URL that is none of HTTP, or an argument of another type.
+        InputError: a URL that is none of HTTP, or an argument of another type or that a server cannot take.
     """
     from dex.engine.remote.endpoints import is_endpoint, parse_endpoints
 
@@ -186,7 +193,12 @@ def connect(target: str | os.PathLike[str], *, token: str | None = None, timeout
     if isinstance(target, str) and is_endpoint(target):
         from dex.engine.remote.engine import RemoteEngine
 
+        if sync_config is not None:
+            raise InputError("a server has its own sync_config", "pass one with a directory only")
         return Client(RemoteEngine(parse_endpoints(target), token=token, timeout=timeout))
     from dex.engine.local import LocalEngine
+    from dex.engine.sync.storenames import StoreNames
 
-    return Client(LocalEngine(target, timeout=timeout))
+    if sync_config is not None and not isinstance(sync_config, str | os.PathLike):
+        raise InputError(f"sync_config is a file, not {type(sync_config).__name__}", "pass a str or a Path")
+    return Client(LocalEngine(target, timeout=timeout, attribute_stores=StoreNames(sync_config)))

@@ -204,7 +204,8 @@ def _check_stores(parts: Parts, names: list[str]) -> None:
     for name in names:
         if name not in parts.attribute_stores:
             known = sorted(parts.attribute_stores)
-            listing = f"configured: {', '.join(known)}" if known else "none is configured; name a file by --sync-config"
+            none = "none is configured; name a file by --sync-config, or by sync_config of dex.connect"
+            listing = f"configured: {', '.join(known)}" if known else none
             raise Refused(
                 f"there is no Attribute Store {name!r}", did_you_mean(name, known) or listing, store=name, known=known
             )
