@@ -17,7 +17,7 @@ from dex.engine.sync.planning import Plan, Row, plan
 from dex.engine.sync.refresh import Schemas
 from dex.engine.sync.reports import Reports
 from dex.engine.sync.statements import fence_sql, fenced_sql, group, token_sql, unfenced_sql
-from dex.engine.sync.table import read_tables
+from dex.engine.sync.table import TableSchema, read_tables
 from dex.wcl.errors import DexError, Unavailable
 
 
@@ -170,14 +170,19 @@ class Destination:
         return token or 0
 
     def _read(self) -> StoreSchema:
+        return check(self.store, self._read_tables(tries=2))
+
+    def _read_tables(self, tries: int) -> list[TableSchema | None]:
         try:
             with self._connections.lend() as connection:
                 connection.deadline = time.monotonic() + self._seconds
-                tables = read_tables(connection, table_names(self.store))
+                return read_tables(connection, table_names(self.store))
         except psycopg.Error as error:
+            # One that was idle may have been lost by a restart since. Whether the server is there, a new one tells.
+            if tries > 1 and connection.lost and not isinstance(error, psycopg.errors.QueryCanceled):
+                return self._read_tables(tries - 1)
             reason = judge(error, connected=not connection.lost).reason
             raise Unavailable(f"cannot read the tables of {self.store.dsn.target}: {reason}", "try again") from None
-        return check(self.store, tables)
 
 
 class _Outdated(NamedTuple):

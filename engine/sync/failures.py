@@ -27,6 +27,9 @@ _SCOPES = {
 # Only what no change in the database could cure: characters that it cannot store, statements that say nothing.
 _NON_RETRYABLE = frozenset({"22021", "22P05", "42601", "42P02", "42P18"})
 
+# What a person needs to know beside the condition's name.
+_MEANINGS = {"57014": "it took too long, as while another session locks the row"}
+
 _OUTDATED_SCHEMA = frozenset({"0A000", "42703", "42804", "42P01", "42P10", "428C9"})
 """Errors of a schema that has changed since it was read: it is read again, and the write tried once more."""
 
@@ -85,7 +88,13 @@ def _reason(error: psycopg.Error, state: str) -> str:
         "type": diag.datatype_name,
     }
     named = "".join(f", {what} {name}" for what, name in objects.items() if name)
-    return f"PostgreSQL answers {_condition(state)} ({state}){named}"
+    meaning = _MEANINGS.get(state) or _lacking_grant(error)
+    return f"PostgreSQL answers {_condition(state)} ({state}){named}" + (f": {meaning}" if meaning else "")
+
+
+def _lacking_grant(error: psycopg.Error) -> str | None:
+    """Give the message about a grant, which names an object and no value, unlike one that a trigger has raised."""
+    return error.diag.message_primary if error.diag.source_function == "aclcheck_error" else None
 
 
 def _condition(state: str) -> str:

@@ -191,6 +191,24 @@ def refreshing(database: Database) -> Iterator[OpenRefreshing]:
 
 
 @pytest.mark.spec("Y-23")
+def test_the_tables_are_read_after_a_restart_as_if_there_was_none(
+    database: Database, refreshing: OpenRefreshing, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A connection that the server has ended meanwhile is no failure of the reading: the schema is not kept."""
+    database.execute("CREATE TABLE orders (id text PRIMARY KEY)")
+    it = refreshing()
+    for column in ("total", "more"):
+        database.execute(
+            f"ALTER TABLE orders ADD {column} bigint; SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'dex sync' AND datname = current_database()"
+        )
+        it.now += 100
+        assert it.write(**{column: 1}) is Outcome.WRITTEN
+    assert caplog.text == ""
+    assert database.rows("SELECT total, more FROM orders") == [(1, 1)]
+
+
+@pytest.mark.spec("Y-23")
 def test_an_added_column_is_written_without_a_restart(database: Database, refreshing: OpenRefreshing) -> None:
     """The batch that brings it reads the tables at once, then writes it."""
     database.execute("CREATE TABLE orders (id text PRIMARY KEY)")
