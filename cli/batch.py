@@ -7,7 +7,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
-from dex.cli.exits import DONE, exit_code, write_error
+from dex.cli.exits import DONE, exit_code, one_line, write_error
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.progress import progress
 from dex.cli.scripts import Statement, consent, read_script, run_statement
@@ -82,8 +82,7 @@ class Batch:
         if not self.tolerant:
             raise error
         if not self.session.style.json:
-            place = f"{statement.file}:{error.facts.get('line')}:{error.facts.get('column')}"
-            self.session.note(f"{place}: statement {number} of {len(self.statements)}: {error}")
+            self.session.note(one_line(error_to_json(error)))
 
     def report(self) -> list[Case]:
         """Give a case for each statement, those that did not run included, or for the file that kept all from it."""

@@ -85,13 +85,17 @@ def conclude(error: BaseException, style: Style) -> int:
 def warn(problem: DexError, style: Style) -> None:
     """Write one line about what went wrong beside a command that goes on."""
     from dex.cli.render.text import printable
-    from dex.wcl.wireerrors import error_to_json
 
     if style.json:
-        say(_json({"warning": error_to_json(problem)}))
+        say(_json({"warning": _facts(problem)}))
     else:
-        facts = error_to_json(problem)
-        say(f"warning: {printable(_place(facts) + str(problem))}\n")
+        say(f"warning: {printable(one_line(_facts(problem)))}\n")
+
+
+def one_line(facts: dict[str, Any]) -> str:
+    """Give where an error is, what is wrong and what to do, from its facts."""
+    remedy = f"; {facts['remedy']}" if facts["remedy"] else ""
+    return f"{_place(facts)}{facts['message']}{remedy}"
 
 
 def _facts(error: BaseException) -> dict[str, Any]:
@@ -150,10 +154,10 @@ def _text(error: BaseException, facts: dict[str, Any], style: Style) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "cancelled\n"
     red, dim, reset = (RED, DIM, RESET) if style.color else ("", "", "")
-    remedy = f"; {facts['remedy']}" if facts["remedy"] else ""
     if facts.get("faults"):
+        remedy = f"; {facts['remedy']}" if facts["remedy"] else ""
         return f"{red}error:{reset} {_listed(facts['faults'], remedy)}\n"
-    text = f"{red}error:{reset} {printable(_place(facts) + facts['message'] + remedy)}\n"
+    text = f"{red}error:{reset} {printable(one_line(facts))}\n"
     if isinstance(error, DexError) and "source_line" in facts:
         from dex.wcl.source import caret
 
@@ -172,12 +176,16 @@ def _listed(faults: list[str], remedy: str) -> str:
 
 
 def _place(facts: dict[str, Any]) -> str:
-    """Give `file:line:column: ` and which statement it is, where an error has these facts."""
-    place = ""
-    if "file" in facts and "column" in facts:
-        place = f"{facts['file']}:{facts['line']}:{facts['column']}: "
-        facts["message"] = facts["message"].removeprefix(f"line {facts['line']}, column {facts['column']}: ")
-    if facts.get("statements", 1) > 1:
+    """Give `file:line:column: ` and which statement it is, where an error has these facts.
+
+    Of text from the command line the line is told where it has several statements or lines.
+    """
+    place, several = "", facts.get("statements", 1) > 1
+    if "column" in facts and ("file" in facts or several or facts["line"] > 1):
+        in_words = f"line {facts['line']}, column {facts['column']}: "
+        place = f"{facts['file']}:{facts['line']}:{facts['column']}: " if "file" in facts else in_words
+        facts["message"] = facts["message"].removeprefix(in_words)
+    if several:
         place += f"statement {facts['statement']} of {facts['statements']}: "
     return place
 

@@ -75,6 +75,8 @@ def test_syntax_is_checked_first_unless_errors_may_pass(dex: Dex) -> None:
     done = dex("batch", "a.wcl", "b.wcl", "--continue-on-error")
     assert done.code == 2
     assert [record["status"] for record in done.lines] == ["created", "ok", "failed"]
+    place = "b.wcl:2:1: statement 3 of 3: expected DEFINE, DROP, DESCRIBE or SHOW, found DROPSTATESTORE; did you mean"
+    assert done.err.startswith(place)  # once, and no line of the statement alone
 
 
 @pytest.mark.spec("X-04", "X-03")
@@ -195,7 +197,7 @@ def test_what_needs_consent_is_told_with_its_place(dex: Dex) -> None:
         assert "--yes" in done.err
         facts = dex(*args, "-o", "json").error
         assert [facts[name] for name in ("file", "line", "column", "statement")] == ["s.wcl", 2, 3, 2]
-    assert dex("wcl", "SHOW FEEDS; DROP STATESTORE s").err.startswith("error: statement 2 of 2: ")
+    assert dex("wcl", "SHOW FEEDS; DROP STATESTORE s").err.startswith("error: line 1, column 13: statement 2")
     assert [feed["name"] for feed in dex.ok("feed", "list").json] == []
 
 

@@ -144,3 +144,32 @@ def test_the_worked_examples_are_commands() -> None:
     documents = re.findall(r"'(.*?)'", EXAMPLES, re.DOTALL)
     tags = {str(command.__struct_config__.tag) for text in documents for command in decode_commands(text)[0]}
     assert {"define_state_store", "put_row", "get_by", "append_records", "start_flow", "invoke_rpc"} <= tags
+
+
+@pytest.mark.spec("W-04", "X-08")
+@pytest.mark.parametrize("comment", ["-- a comment", "-- a comment\n", "--\tone\n-- two\n"])
+def test_text_that_begins_with_a_comment_is_no_option(dex: Dex, comment: str) -> None:
+    """Wherever it stands among the options; a payload that begins so is text too."""
+    assert dex.ok("wcl", comment).out == b""
+    done = dex.ok("wcl", f"{comment}\nSHOW FEEDS", "-o", "ndjson")
+    assert [result["command"] for result in done.lines] == ["show_feeds"]
+    dex.ok("store", "define", "s")
+    dex.ok("store", "put", "s", "k", comment, "--mutation-id", "m")
+    assert dex.ok("store", "get", "s", "k", "--raw").text == comment
+    assert "no such option: --boo" in dex("wcl", "--boo").err
+
+
+@pytest.mark.spec("X-03", "W-06")
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("SHOW FEEDS;\n  DESCRIBE FEED f", "line 2, column 3: statement 2 of 2: there is no feed 'f'"),
+        ("SHOW FEEDS; DROP FEED f", "line 1, column 13: statement 2 of 2: DROP FEED f destroys"),
+        ("DEFINE STATESTORE s\n  KEYS a, a", "line 2, column 11: named key 'a' is declared twice"),
+        ("SHOW FEEDS;\nboo", "line 2, column 1: expected DEFINE"),
+        ("DESCRIBE FEED f", "there is no feed 'f'"),
+    ],
+)
+def test_an_error_in_longer_text_tells_its_place(dex: Dex, text: str, place: str) -> None:
+    """Once; a single statement on one line needs none."""
+    assert dex("wcl", text).err.startswith(f"error: {place}")
