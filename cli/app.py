@@ -55,6 +55,7 @@ COMMANDS: Table = {
             "drop": "Drop a feed for good.",
             "append": "Append a record.",
             "import": "Append records from a file.",
+            "export": "Write every record to a file.",
             "page": "Read one page of records.",
             "tail": "Follow a feed.",
         },
@@ -143,6 +144,20 @@ class DexCommand(TyperCommand):
         # A command's own option, such as the timeout of `flow start`, comes before a global one of its name.
         own = {flag for parameter in self.params for flag in parameter.opts}
         self.params = [*self.params, *(option for option in GLOBAL_OPTIONS if not own & set(option.opts))]
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Give the parser of arguments, for which `--` and a space begin no option but text, as a comment of WCL."""
+        parser: Any = super().make_parser(ctx)
+        as_option = parser._process_opts  # noqa: SLF001 - nothing public tells an option from text
+
+        def process(argument: str, state: Any) -> None:
+            if argument[:2] == "--" and argument[2:3].isspace():
+                state.largs.append(argument)
+            else:
+                as_option(argument, state)
+
+        parser._process_opts = process  # noqa: SLF001 - as above
+        return parser
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command inside its session."""

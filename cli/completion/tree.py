@@ -42,6 +42,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "drop": "Drop a feed for good.",
         "append": "Append a record.",
         "import": "Append records from a file.",
+        "export": "Write every record to a file.",
         "page": "Read one page of records.",
         "tail": "Follow a feed.",
     },
@@ -171,6 +172,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         },
     ),
     "feed import": (["FEED", "FILE"], {}),
+    "feed export": (["FEED", "FILE"], {}),
     "feed page": (["FEED"], {"--limit": ("N", "How many at most."), "--after": ("SEQ", "Start after this position.")}),
     "feed tail": (
         ["FEED"],

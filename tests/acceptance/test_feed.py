@@ -72,3 +72,30 @@ def test_a_position_that_there_cannot_be_is_refused(dex: Dex, after: str) -> Non
         done = dex(*args)
         assert (done.code, done.out, done.err.count("\n")) == (1, b"", 1)
         assert f"after is {after}, and 0 to " in done.err
+
+
+@pytest.mark.spec("F-01", "X-02")
+def test_an_export_imports_to_the_same_records(dex: Dex) -> None:
+    """Any bytes, metadata and deletions, over several pages, to a file and to a pipe."""
+    dex.ok("feed", "define", "f")
+    dex.ok("feed", "define", "g")
+    lines = [{"key": f"k{number}", "metadata": {"n": str(number)}, "payload": "x" * number} for number in range(600)]
+    lines += [{"key": {"bytes": "/w=="}, "payload": {"bytes": "AP8="}}, {"key": "k1", "payload": None}]
+    dex.ok("feed", "import", "f", "-", input="".join(f"{json.dumps(line)}\n" for line in lines))
+    assert dex.ok("feed", "export", "f", "f.ndjson").json == {"exported": 602, "file": "f.ndjson"}
+    exported = (dex.home / "f.ndjson").read_bytes()
+    assert dex.ok("feed", "export", "f").out == exported
+    last = {"seq": 602, "key": "k1", "metadata": {}, "payload": None}
+    assert json.loads(exported.splitlines()[-1]) == last
+    dex.ok("feed", "import", "g", "f.ndjson")
+    assert dex.ok("feed", "export", "g").out == exported
+
+
+@pytest.mark.spec("F-01", "X-03")
+def test_an_export_that_fails_leaves_no_file(dex: Dex) -> None:
+    """There is no such feed; and one that is empty gives an empty file."""
+    dex.ok("feed", "define", "f")
+    done = dex("feed", "export", "nope", "out.ndjson")
+    assert (done.code, (dex.home / "out.ndjson").exists()) == (1, False)
+    assert dex.ok("feed", "export", "f", "out.ndjson").json["exported"] == 0
+    assert (dex.home / "out.ndjson").read_bytes() == b""

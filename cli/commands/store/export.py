@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.files import file_format, is_stdout, whole_file
+from dex.cli.exporting import ExportFile, export_lines
+from dex.cli.files import file_format
 from dex.cli.paging import declared_keys, rows_of_store
 from dex.cli.params import StoreName
 from dex.cli.rowcells import columns_for, to_cells
@@ -22,7 +23,7 @@ dex store export accounts.employees --format csv | gzip > employees.csv.gz
 def run(
     ctx: Ctx,
     store: StoreName,
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Where to; standard output if left out.")] = None,
+    file: ExportFile = None,
     form: Annotated[
         str | None, typer.Option("--format", metavar="ndjson|csv", help="Default: by the file's name, else ndjson.")
     ] = None,
@@ -35,18 +36,7 @@ def run(
     only when it is complete; a pipe or device is written as it is.
     """
     session = ctx.obj
-    lines = _lines(session, store, file_format(file, form))
-    if file is None or is_stdout(file):
-        for line in lines:
-            session.out.raw(line)
-        return
-    rows = 0
-    with whole_file(file) as stream:
-        stream.write(next(lines))
-        for line in lines:
-            stream.write(line)
-            rows += 1
-    session.out.result({"exported": rows, "file": file})
+    export_lines(session, _lines(session, store, file_format(file, form)), file)
 
 
 def _lines(session: Session, store: str, form: str) -> Iterator[bytes]:
