@@ -196,7 +196,6 @@ class AttributeMap(_Definition[T]):
         """
         return len(context.workspace.instance_keys(self.name))
 
-    @checked("PROFILES.lock('partition-001')")
     def lock(self, instance: str) -> AttributeLock:
         """Name an instance for a call to lock.
 
@@ -206,7 +205,6 @@ class AttributeMap(_Definition[T]):
         escape(self.name, instance)
         return AttributeLock(self.name, instance)
 
-    @checked("PROFILES.load('partition-001')")
     def load(self, instance: str) -> AttributeMapLoad:
         """Name an instance for a call to load.
 

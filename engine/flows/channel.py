@@ -189,7 +189,6 @@ class ChannelMap(_Queue[T]):
         """Give the messages that the wait before this execute has taken from an instance, oldest first."""
         return self._results(context, escape(self.name, instance))
 
-    @checked("PAYMENTS.load('alice')")
     def load(self, instance: str) -> ChannelMapLoad:
         """Name an instance for a call to load."""
         escape(self.name, instance)

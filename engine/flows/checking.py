@@ -3,7 +3,7 @@
 A mistake such as two arguments in the wrong order would else come to light as an AttributeError somewhere inside.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -32,13 +32,12 @@ def checked(example: str) -> Callable[[F], F]:
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
             parameters = _parameters(function)
-            by_position = parameters.by_position(len(arguments))
-            for parameter, value in zip(by_position, arguments, strict=False):
-                if parameter is not None and not parameter.kind.accepts(value):
+            for parameter, value in zip(parameters.by_position(arguments), arguments, strict=False):
+                if parameter is not None and not parameter.kind.takes(value):
                     raise _wrong(parameter, value, example, arguments[0])
             for name, value in named.items():
                 parameter = parameters.by_name.get(name)
-                if parameter is not None and not parameter.kind.accepts(value):
+                if parameter is not None and not parameter.kind.takes(value):
                     raise _wrong(parameter, value, example, next(iter(arguments), None))
             return function(*arguments, **named)
 
@@ -55,7 +54,7 @@ def check_fields(record: Any, example: str) -> None:
     """
     for field in _fields(type(record)):  # type: ignore[arg-type]  # mypy takes the hash of instances for the class's
         value = getattr(record, field.name)
-        if not field.kind.accepts(value):
+        if not field.kind.takes(value):
             raise _wrong(field, value, example, record)
 
 
@@ -73,8 +72,9 @@ class _Parameters:
     rest: _Parameter | None
     by_name: dict[str, _Parameter]
 
-    def by_position(self, count: int) -> list[_Parameter | None]:
-        more = count - len(self.positional)
+    def by_position(self, arguments: Sequence[Any]) -> list[_Parameter | None]:
+        """Give those that the arguments are for."""
+        more = len(arguments) - len(self.positional)
         return [*self.positional, *[self.rest] * more] if more > 0 else self.positional
 
 
@@ -119,8 +119,8 @@ def _wrong(parameter: _Parameter, value: Any, example: str, owner: Any) -> Inval
     """Give the error for a value, or for the first item of it that is wrong."""
     name, kind = parameter.name, parameter.kind
     if kind.item is not None and isinstance(value, list | tuple | Mapping):
-        accepts = kind.item.accepts
-        found = next((entry for entry in enumerate(value) if not accepts(entry[1])), None)
+        takes = kind.item.takes
+        found = next((entry for entry in enumerate(value) if not takes(entry[1])), None)
         if found is not None:
             name, kind, value = f"{name}[{found[0]}]", kind.item, found[1]
     call = f"{type(owner).__name__}{example}" if example.startswith("(") else example

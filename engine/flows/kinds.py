@@ -11,11 +11,19 @@ Test = Callable[[Any], bool]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A test and its words, such as "timedelta or None"; that of a container also has the kind of its items."""
+    """A test and its words, such as "timedelta or None"; that of a container also has the kind of its items.
+
+    `classes` are those whose own instances pass the test, so that it need not be run: every call comes by here.
+    """
 
     accepts: Test
     words: str
+    classes: frozenset[type] = frozenset()
     item: "Kind | None" = None
+
+    def takes(self, value: Any) -> bool:
+        """Tell whether the annotation allows a value."""
+        return value.__class__ in self.classes or self.accepts(value)
 
 
 def kind_of(hint: Any) -> Kind | None:
@@ -42,7 +50,8 @@ def _union(kinds: list[Kind | None]) -> Kind | None:
     item = next((kind.item for kind in known if kind.item is not None), None)
     *others, last = dict.fromkeys(kind.words for kind in known)
     words = f"{', '.join(others)} or {last}" if others else last
-    return Kind(lambda value: any(test(value) for test in tests), words, item)
+    classes = frozenset[type]().union(*(kind.classes for kind in known))
+    return Kind(lambda value: any(test(value) for test in tests), words, classes, item)
 
 
 def _class(hint: Any) -> Kind:
@@ -59,39 +68,39 @@ def _is_type(value: Any) -> bool:
 
 def _mapping(key: Kind | None) -> Kind:
     """Give the kind of a mapping, whose keys are its items."""
-    accepts = _all(key)
-    return Kind(lambda value: isinstance(value, Mapping) and accepts(value), "dict", key)
+    return Kind(lambda value: isinstance(value, Mapping) and _all(key, value), "dict", item=key)
 
 
 def _items(origin: type, item: Kind | None) -> Kind:
     """Give the kind of a list, tuple or the like; text is none, though Python takes it for a sequence of letters."""
-    accepts = _all(item) if issubclass(origin, Sequence) else _anything  # to look at an iterator would use it up
     base = Sequence if issubclass(origin, Sequence) else origin
-    words = "a list or tuple" if item is None else f"a list or tuple of {item.words}"
-    return Kind(
-        lambda value: isinstance(value, base) and not isinstance(value, str | bytes) and accepts(value), words, item
-    )
+    looked_at = item if base is Sequence else None  # to look at an iterator would use it up
+
+    def accepts(value: Any) -> bool:
+        listed = value.__class__ in (tuple, list) or (isinstance(value, base) and not isinstance(value, str | bytes))
+        return listed and _all(looked_at, value)
+
+    return Kind(accepts, "a list or tuple" if item is None else f"a list or tuple of {item.words}", item=item)
 
 
-def _all(item: Kind | None) -> Test:
-    if item is None:
-        return _anything
-    accepts = item.accepts
-    return lambda values: all(map(accepts, values))
-
-
-def _anything(_value: Any) -> bool:
+def _all(item: Kind | None, values: Iterable[Any]) -> bool:
+    if item is not None:
+        for value in values:
+            if not item.takes(value):
+                return False
     return True
 
 
 def _instance(cls: type) -> Kind:
     if getattr(cls, "_is_protocol", False):
-        parts = [name for name in vars(cls) if not name.startswith("_")]
-        return Kind(lambda value: all(hasattr(value, part) for part in parts), _words(cls))
+        (part,) = (name for name in vars(cls) if not name.startswith("_"))  # ours have one member each
+        return Kind(lambda value: hasattr(value, part), _words(cls))
     if cls in (int, float):
         allowed = (int, float) if cls is float else int
-        return Kind(lambda value: isinstance(value, allowed) and value.__class__ is not bool, _words(cls))
-    return Kind(lambda value: isinstance(value, cls), _words(cls))
+        return Kind(
+            lambda value: isinstance(value, allowed) and value.__class__ is not bool, _words(cls), frozenset({cls})
+        )
+    return Kind(lambda value: isinstance(value, cls), _words(cls), frozenset({cls}))
 
 
 def _words(cls: type) -> str:

@@ -178,7 +178,10 @@ DEFINITIONS: list[tuple[Call, str]] = [
     ),
     (lambda _: Channel(int, "Payments"), "Channel: name is the class int, and str is expected; write Channel('"),
     (lambda _: ChannelMap("Inbox", 3), "ChannelMap: value_type is the int 3, and a type is expected"),
-    (lambda _: PROFILES.lock(7), "PROFILES.lock: instance is the int 7, and str is expected"),
+    (
+        lambda _: PROFILES.lock(7),
+        "an instance of Profiles is named by text, not by 7; pass a name such as partition-001",
+    ),
     (
         lambda _: PAYMENTS.for_n("three"),
         "count is the str 'three', and int is expected; write PAYMENTS.for_n(3, 'paid')",
