@@ -1,6 +1,7 @@
 """Connections to one store, each used by one thread at a time and never waited for without end (spec: Y-17)."""
 
 import math
+import select
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -68,9 +69,7 @@ class Connections:
         Raises:
             Unavailable: the server cannot be reached, or refuses.
         """
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
-        connection = connection or self._connect()
+        connection = self._idle_one() or self._connect()
         try:
             yield connection
         except psycopg.Error as error:
@@ -86,6 +85,16 @@ class Connections:
         """Close all connections; those that are lent are closed when they come back."""
         self._closed = True
         self._drop_idle()
+
+    def _idle_one(self) -> BoundedConnection | None:
+        """Take an idle connection that the server has not ended meanwhile, as a restart or its time limits do."""
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                if not _has_news(connection):
+                    return connection
+                connection.close()
+        return None
 
     def _connect(self) -> BoundedConnection:
         try:
@@ -128,6 +137,13 @@ class Connections:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+def _has_news(connection: BoundedConnection) -> bool:
+    """Tell whether the server has said anything that nobody asked for: its end, above all."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _usable(connection: BoundedConnection) -> bool:

@@ -24,6 +24,15 @@ def drop(parts: Parts, store: str, marks: list[Mark], reason: str, metrics: Sync
     dropped: Any = parts.commit(AttributesSynced(store=store, entries=entries, dropped=reason))
     runs = {mark.run: (mark.flow_id, mark.run_id) for mark in marks}
     report_dropped(store, [(*runs[run], key) for run, key in dropped], reason, metrics)
+    forget_settled(parts, store)
+
+
+def forget_settled(parts: Parts, store: str) -> None:
+    """Forget the failures of runs of which nothing is pending for a store any more.
+
+    Raises:
+        Unavailable: the file is busy or full.
+    """
 
     def forget(connection: sqlite3.Connection, *_: object) -> bool:
         backlog.forget_settled(connection, store)

@@ -44,6 +44,11 @@ class Sync:
         """The names of the stores."""
         return list(self._destinations)
 
+    @property
+    def is_owner(self) -> bool:
+        """Whether this process holds the lease, so that it writes."""
+        return self._worker.is_owner
+
     def open(self) -> dict[str, StoreSchema]:
         """Connect to every store and check its tables; give what was found of each.
 

@@ -1,7 +1,6 @@
 """Writing one store's backlog: which run is next, what a failure makes wait, and what is given up (spec: Y-18 … Y-20).
 
-Threads write runs side by side, never one run twice. What was written is acknowledged by one thread for all, so that
-many transactions in PostgreSQL share one commit here; a run is in nobody's hands again only once that is done.
+Threads write runs side by side, never one run twice.
 """
 
 import logging
@@ -15,11 +14,11 @@ from zlib import crc32
 from dex.engine.flows.records import AttributesSynced
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.sync import backlog
+from dex.engine.sync.acknowledger import FAULT_SECONDS, Acknowledger
 from dex.engine.sync.backlog import Pending, PendingRun
 from dex.engine.sync.backoff import StoreBackoff, delay_ms
 from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
-from dex.engine.sync.dropping import report_dropped
 from dex.engine.sync.lease import Lease, Rival
 from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import DexError
@@ -29,12 +28,8 @@ _log = logging.getLogger("dex.sync")
 THREADS = 4
 SCOPES = 16
 _RUNS_AT_ONCE = 64
-_UNACKNOWLEDGED = 256
 _POLL_SECONDS = 0.02
 _PASSING_SECONDS = 0.001
-_FAULT_SECONDS = 1.0
-_GATHERED = 64
-_GATHER_SECONDS = 0.005
 
 
 class Destination(Protocol):
@@ -72,34 +67,25 @@ class StoreWriter:
         self._lease = lease
         self._metrics = metrics
         self._backoff = StoreBackoff(config.retry, parts.clock)
-        self._state = threading.Condition()
-        self._busy: set[int] = set()
-        self._finished: list[tuple[PendingRun, AttributesSynced | None]] = []
+        self._acknowledger = Acknowledger(name, parts, metrics)
         self._cursor = 0
         self._passed = 0
         self._accepted = 0
 
     def run(self, stop: threading.Event) -> None:
         """Write until `stop` is set, and finish what is under way then."""
-        done = threading.Event()
-        acknowledger = threading.Thread(target=self._acknowledge, args=(done,), name="dex-sync-acknowledge")
-        acknowledger.start()
-        try:
-            with ThreadPoolExecutor(THREADS, thread_name_prefix="dex-sync") as pool:
-                while not stop.is_set():
-                    seen = self._parts.changes.seen()
-                    if not self._submit_due_or_pause(pool, stop):
-                        self._rest(stop, seen)
-        finally:
-            done.set()
-            with self._state:
-                self._state.notify_all()
-            acknowledger.join()
+        with (
+            self._acknowledger.running(),
+            ThreadPoolExecutor(THREADS, thread_name_prefix="dex-sync") as pool,
+        ):
+            while not stop.is_set():
+                seen = self._parts.changes.seen()
+                if not self._submit_due_or_pause(pool, stop):
+                    self._rest(stop, seen)
 
     def is_idle(self) -> bool:
         """Tell whether no run is being written."""
-        with self._state:
-            return not self._busy
+        return self._acknowledger.is_idle()
 
     def _rest(self, stop: threading.Event, seen: int) -> None:
         """Wait for a commit, up to a moment; after passing many runs that wait, for about as long as that took."""
@@ -115,7 +101,7 @@ class StoreWriter:
         except DexError as error:
             # A full disk or a busy file passes.
             _log.warning("store %s: %s", self._name, error)
-            return stop.wait(_FAULT_SECONDS)
+            return stop.wait(FAULT_SECONDS)
 
     def _submit_due(self, pool: Executor, stop: threading.Event) -> bool:
         """Hand runs whose turn has come to the threads, going round the backlog; tell whether to go on at once."""
@@ -131,11 +117,8 @@ class StoreWriter:
         self._cursor = last or 0
         submitted = False
         for pending in found:
-            with self._state:
-                if pending.run in self._busy:
-                    continue
-                self._state.wait_for(lambda: len(self._busy) < _UNACKNOWLEDGED)
-                self._busy.add(pending.run)
+            if not self._acknowledger.take(pending.run):
+                continue
             pool.submit(self._attempt, pending, stop)
             submitted = True
         if submitted or found or last is None:
@@ -152,11 +135,9 @@ class StoreWriter:
                 record = self._write_safely(pending)
         except DexError as error:
             _log.warning("store %s: %s", self._name, error)
-            stop.wait(_FAULT_SECONDS)
+            stop.wait(FAULT_SECONDS)
         finally:
-            with self._state:
-                self._finished.append((pending, record))
-                self._state.notify_all()
+            self._acknowledger.finish(pending, record)
 
     def _write_safely(self, pending: PendingRun) -> AttributesSynced | None:
         try:
@@ -196,9 +177,12 @@ class StoreWriter:
             case Outcome.FENCED:
                 self._fenced(fence, result.token, has_written=self._accepted == held.since)
             case Outcome.FAILED if result.failure is not None:
-                if result.failure.undecided:
-                    self._lease.spend(fence.epoch)
-                return self._failed(pending, entries, result, result.failure, begun)
+                if not result.failure.undecided:
+                    return self._failed(pending, entries, result, result.failure, begun)
+                self._lease.spend(fence.epoch)
+                record = self._failed(pending, entries, result, result.failure, begun)
+                self._lease.keep()  # at once, as other stores wait for it
+                return record
             case _:
                 pass
         return None
@@ -292,42 +276,3 @@ class StoreWriter:
             return False
 
         self._parts.writer.run(run)
-
-    def _acknowledge(self, done: threading.Event) -> None:
-        """Commit what was written, much at once, and let the runs go."""
-        while True:
-            with self._state:
-                self._state.wait_for(lambda: self._finished or (done.is_set() and not self._busy))
-                if not self._finished:
-                    return
-                # A commit waits for the disk: what other threads are about to have written shares it.
-                self._state.wait_for(self._is_gathered, _GATHER_SECONDS)
-                finished, self._finished = self._finished, []
-            told = [(pending, record) for pending, record in finished if record is not None]
-            try:
-                self._commit(told)
-            except Exception as error:  # noqa: BLE001  # the marks stay, and the same values are written again
-                _log.warning("store %s: what was written could not be acknowledged: %s", self._name, error)
-                done.wait(_FAULT_SECONDS)
-            with self._state:
-                self._busy.difference_update(pending.run for pending, _ in finished)
-                self._state.notify_all()
-            if told:
-                self._parts.changes.notify()
-                self._parts.work.notify()
-
-    def _is_gathered(self) -> bool:
-        return len(self._finished) >= min(len(self._busy), _GATHERED)
-
-    def _commit(self, told: list[tuple[PendingRun, AttributesSynced]]) -> None:
-        if not told:
-            return
-        results = self._parts.writer.write([record for _, record in told])
-        for (pending, record), result in zip(told, results, strict=True):
-            if isinstance(result, DexError):
-                raise result
-            if record.dropped is not None:
-                keys = [(pending.flow_id, pending.run_id, key) for _, key in result]
-                report_dropped(self._name, keys, record.dropped, self._metrics)
-        if any(record.dropped is not None for _, record in told):
-            self._note(lambda connection: backlog.forget_settled(connection, self._name))
