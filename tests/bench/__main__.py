@@ -5,7 +5,22 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.bench import chunks, clears, drain, imports, lag, marking, memory, profiles, puts, reads, start, steps, wcl
+from tests.bench import (
+    chunks,
+    clears,
+    drain,
+    imports,
+    lag,
+    marking,
+    memory,
+    profiles,
+    puts,
+    reads,
+    serving,
+    start,
+    steps,
+    wcl,
+)
 from tests.bench.harness import Bench, Line, Run, Skipped
 from tests.bench.report import save, show
 
@@ -23,6 +38,7 @@ BENCHES: dict[str, Bench] = {
     **marking.BENCHES,
     **drain.BENCHES,
     **lag.BENCHES,
+    **serving.BENCHES,
 }
 _RESULTS = Path(__file__).parents[2] / "bench-results" / "bench.json"
 
