@@ -94,7 +94,8 @@ class Session:
         from dex.engine.remote.engine import DEFAULT_TIMEOUT, RemoteEngine
 
         timeout = self.settings["timeout"] or DEFAULT_TIMEOUT
-        return RemoteEngine(parse_endpoints(endpoint), token=self.settings["token"], timeout=timeout)
+        token = self.settings["token"]
+        return RemoteEngine(parse_endpoints(endpoint), token=token, timeout=timeout, own_ids=True)
 
     @property
     def client(self) -> "Client":

@@ -4,14 +4,17 @@ import io
 import os
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dex.cli.settings import Settings, resolve
+from dex.cli.settings import Settings, chosen_endpoint, resolve
 from dex.wcl.errors import DexError
 
 if TYPE_CHECKING:
     from dex.engine.flows.flowtype import FlowType
     from dex.engine.flows.registry import Registry
+
+# Who types does not wait for a server that hangs.
+_PATIENCE_SECONDS = 2.0
 
 
 def live_names(kind: str, given: dict[str, str]) -> list[str]:
@@ -29,19 +32,17 @@ def live_names(kind: str, given: dict[str, str]) -> list[str]:
             from dex.engine.sync.storenames import StoreNames
 
             return list(StoreNames(resolve(flags, os.environ)["sync-config"]))
-        from dex.engine.names import list_names
-
-        return list_names(resolve(flags, os.environ)["data-dir"], kind.lower())
+        names, target = _names(resolve(flags, os.environ))
+        return list(names.list_names(target, kind.lower()))
     except (DexError, OSError):
         return []
 
 
 def key_names(kind: str, given: dict[str, str], store: str) -> list[str]:
     """Give the named keys of the store that the line names, each with `=` where a value or field is to follow."""
-    from dex.engine.names import named_keys
-
     try:
-        keys = named_keys(resolve(_flags(given), os.environ)["data-dir"], store)
+        names, target = _names(resolve(_flags(given), os.environ))
+        keys = list(names.named_keys(target, store))
     except (DexError, OSError):
         return []
     return [f"{key}=" for key in keys] if "=" in kind else keys
@@ -52,22 +53,34 @@ def flow_names(kind: str, given: dict[str, str], flow_id: str, word: str) -> lis
 
     `flow_id` is the Flow that the line names so far.
     """
-    from dex.engine import names
-
     try:
         settings = resolve(_flags(given), os.environ)
-        data_dir = settings["data-dir"]
-        if kind == "FLOW_ID":
-            return names.flow_ids(data_dir, word)
-        if kind == "RUN_ID":
-            return names.run_ids(data_dir, flow_id)
         if kind == "TYPE":
             return sorted(_registry(settings).types)
-        type_ = names.flow_type(data_dir, flow_id)
+        names, target = _names(settings)
+        if kind == "FLOW_ID":
+            return list(names.flow_ids(target, word))
+        if kind == "RUN_ID":
+            return list(names.run_ids(target, flow_id))
+        type_ = names.flow_type(target, flow_id)
         known = None if type_ is None else _registry(settings).types.get(type_)
         return [] if known is None else sorted(_OF_TYPE[kind](known))
     except (DexError, OSError):
         return []
+
+
+def _names(settings: Settings) -> tuple[Any, Any]:
+    """Give the functions that read names, and what they read them from: a directory, or a server."""
+    endpoint = chosen_endpoint(settings)
+    if endpoint is None:
+        from dex.engine import names
+
+        return names, settings["data-dir"]
+    from dex.engine.remote import names as remote_names
+    from dex.engine.remote.endpoints import parse_endpoints
+    from dex.engine.remote.engine import RemoteEngine
+
+    return remote_names, RemoteEngine(parse_endpoints(endpoint), token=settings["token"], timeout=_PATIENCE_SECONDS)
 
 
 def _attributes(known: "FlowType") -> list[str]:
@@ -93,5 +106,5 @@ def _registry(settings: Settings) -> "Registry":
 
 
 def _flags(given: dict[str, str]) -> dict[str, str]:
-    names = ("--data-dir", "--config", "--context", "--flows", "--sync-config")
+    names = ("--data-dir", "--endpoint", "--token", "--config", "--context", "--flows", "--sync-config")
     return {name[2:]: given[name] for name in names if name in given}

@@ -11,7 +11,7 @@ import httpx
 from dex.engine.home import Home
 from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.replies import read_reply
-from dex.engine.remote.trying import LostReply, Trying, is_repeatable
+from dex.engine.remote.trying import LostReply, Trying, is_repeatable, with_id
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, InputError, InvalidCommand, Unavailable
 from dex.wcl.scopes import scope_of
@@ -31,15 +31,22 @@ _CONNECT_SECONDS = 5.0
 class RemoteEngine:
     """Carries out typed commands on one of several servers. Safe to share between threads.
 
-    `timeout` is how many seconds a command may take, tries and waits included.
+    `timeout` is how many seconds a command may take, tries and waits included. With `own_ids` a write alone that has
+    no mutation or request id gets one, so that it is sent again where its reply is lost, and applied once.
     """
 
     def __init__(
-        self, endpoints: Sequence[Endpoint], *, token: str | None = None, timeout: float = DEFAULT_TIMEOUT
+        self,
+        endpoints: Sequence[Endpoint],
+        *,
+        token: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        own_ids: bool = False,
     ) -> None:
         self.endpoints = list(endpoints)
         self._home = Home()
         self._timeout = timeout
+        self._own_ids = own_ids
         self._trying = Trying(self.endpoints)
         headers = {"content-type": "application/json"}
         if token is not None:
@@ -57,10 +64,14 @@ class RemoteEngine:
         Raises:
             DexError: of the kind that fits; Unavailable where no server answers in time.
         """
+        if self._own_ids:
+            command = with_id(command)
         return self._send([command], _encoded(command), lambda raw: result_from(command, raw))
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations share commits."""
+        if self._own_ids and len(commands) == 1:
+            commands = [with_id(commands[0])]
         results: list[Any | DexError] = [None] * len(commands)
         for part in _parts(commands, results):
             try:

@@ -4,6 +4,9 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
+from uuid import uuid4
+
+import msgspec
 
 from dex.engine.remote.endpoints import Endpoint
 from dex.wcl.commands import Command
@@ -28,6 +31,14 @@ def is_repeatable(command: Command[Any]) -> bool:
     """Tell whether sending a command twice does what sending it once does."""
     has_id = getattr(command, "mutation_id", None) or getattr(command, "request_id", None)
     return scope_of(command) == "read" or has_id is not None
+
+
+def with_id(command: Command[R]) -> Command[R]:
+    """Give a write an id of its own where it can have one and has none, so that it may be repeated (spec: S-07)."""
+    for field in ("mutation_id", "request_id"):
+        if getattr(command, field, "none") is None:
+            return msgspec.structs.replace(command, **{field: str(uuid4())})
+    return command
 
 
 class Trying:
