@@ -1,6 +1,7 @@
 """The JSON Schema of the typed commands, made from their declarations (spec: W-09)."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import msgspec
@@ -44,10 +45,22 @@ def command_schema(name: str | None = None) -> dict[str, Any]:
         raise InputError(f"unknown command {name!r}", hint, command=name)
     wanted = any_command() if name is None else by_name[name]
     schema: dict[str, Any] = msgspec.json.schema(wanted, schema_hook=_hook)
-    for definition in schema["$defs"].values():
+    _tidy(schema["$defs"])
+    return {"$schema": _DIALECT, **schema}
+
+
+def schemas_of(types: Iterable[Any], reference: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Give a schema for each type, and those that they refer to by name, as `reference` says with `{name}`."""
+    schemas, named = msgspec.json.schema_components(types, schema_hook=_hook, ref_template=reference)
+    _tidy(named)
+    return list(schemas), named
+
+
+def _tidy(definitions: dict[str, Any]) -> None:
+    """Take out of the descriptions what only those who read the code look for."""
+    for definition in definitions.values():
         if "description" in definition:
             definition["description"] = _SPEC.sub("", definition["description"])
-    return {"$schema": _DIALECT, **schema}
 
 
 def _hook(kind: type) -> dict[str, Any]:

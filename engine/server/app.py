@@ -1,6 +1,5 @@
 """The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -9,20 +8,19 @@ from litestar import Request as HttpRequest
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
-from litestar.response import Stream
 from litestar.types import ASGIApp, Receive, Send
 from litestar.types import Scope as AsgiScope
 
-from dex.engine.server.call import Call
+from dex.engine.server.call import Call, check_is_json
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.route import Request, Route
 from dex.engine.server.routes import ROUTES
-from dex.wcl.errors import DexError
+from dex.engine.server.streaming import Lines
+from dex.wcl.errors import DexError, NotFound
 from dex.wcl.wire import encode
 from dex.wcl.wireerrors import error_to_wire
 
 _JSON = "application/json"
-_NDJSON = "application/x-ndjson"
 MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
@@ -43,7 +41,7 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
 
     async def routed(scope: AsgiScope, receive: Receive, send: Send) -> None:
         if scope["type"] == ScopeType.HTTP:
-            scope["path"] = scope["raw_path"].decode("ascii")
+            scope["path"] = scope["raw_path"].decode("ascii", "surrogateescape")
         await app(scope, receive, send)
 
     return routed
@@ -52,26 +50,29 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
 def _handler(route: Route, dispatcher: Dispatcher) -> HTTPRouteHandler:
     async def handle(request: HttpRequest[Any, Any, Any]) -> Response[Any]:
         try:
+            _check_path(request.scope["path"])
+            if route.body is not None:
+                check_is_json(request.headers.get("content-type"))
             call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
             answer = await route.answer(call, Request(dispatcher, lambda _scope: None))
         except DexError as error:
             return error_response(error)
         if route.stream:
-            return Stream(_lines(answer), media_type=_NDJSON)
-        return Response(encode(answer), media_type=_JSON)
+            return Lines(answer)
+        return Response(answer if isinstance(answer, bytes) else encode(answer), media_type=route.media_type)
 
     path = route.path.replace("}", ":str}")
     return HTTPRouteHandler(path, http_method=HttpMethod(route.method), status_code=200)(handle)
 
 
-async def _lines(items: AsyncIterator[list[Any]]) -> AsyncIterator[bytes]:
-    """Give items as JSON, one a line; an error in the middle ends the stream with its line."""
-    try:
-        async for part in items:
-            if part:
-                yield b"".join(encode(item) + b"\n" for item in part)
-    except DexError as error:
-        yield msgspec.json.encode({"error": error_to_wire(error)}) + b"\n"
+def _check_path(path: str) -> None:
+    """Refuse a path with an empty segment, which the framework passes over: an empty name would be another path.
+
+    Raises:
+        NotFound: always for such a path.
+    """
+    if "//" in path or (path.endswith("/") and path != "/"):
+        raise NotFound("the path has an empty segment", "leave no name in it empty, and end it without a slash")
 
 
 def error_response(error: DexError) -> Response[bytes]:

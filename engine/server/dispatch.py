@@ -5,14 +5,16 @@ which may take long, have threads of their own, so that whoever waits takes no p
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from dex.engine.local import LocalEngine
 from dex.engine.machine import MUTATIONS
 from dex.engine.server.commits import SharedCommits
-from dex.wcl.commands import Command, GetRow
+from dex.engine.server.journalwatch import JournalWatch
+from dex.wcl.commands import Command, GetRow, ShowFreshness
 from dex.wcl.errors import DexError, Unavailable
 
 R = TypeVar("R")
@@ -20,6 +22,7 @@ R = TypeVar("R")
 _QUICK_THREADS = 8
 _HANDLER_THREADS = 32
 _WAITING_THREADS = 128
+_STREAM_THREADS = 4
 _MOST_QUEUED = 1000
 
 
@@ -46,20 +49,27 @@ class Lane:
         finally:
             self._busy -= 1
 
-    def close(self) -> None:
-        """Finish what is under way."""
-        self._threads.shutdown()
+    def close(self, *, wait: bool = True) -> None:
+        """Finish what is under way, or leave it to end with the engine."""
+        self._threads.shutdown(wait=wait)
 
 
 class Dispatcher:
-    """Carries out commands for requests. Belongs to one event loop."""
+    """Carries out commands for requests. Belongs to one event loop.
+
+    Once `stopping` is set nothing waits for what may yet come: streams end, and long polls are refused.
+    """
 
     def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine
+        self.stopping = asyncio.Event()
         self.commits = SharedCommits(engine)
         self._quick = Lane("reading", _QUICK_THREADS, _MOST_QUEUED)
         self.handlers = Lane("handler", _HANDLER_THREADS, _MOST_QUEUED)
         self._waiting = Lane("waiting", _WAITING_THREADS, _WAITING_THREADS)
+        # Each stream has one read under way at most, so there are no more of them than connections.
+        self._streams = Lane("streaming", _STREAM_THREADS, sys.maxsize)
+        self.journal = JournalWatch(self._position, self.stopping)
 
     async def execute(self, command: Command[R]) -> R:
         """Carry out one command and give its result.
@@ -74,7 +84,36 @@ class Dispatcher:
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # as above
-        return await self._lane(command).run(lambda: self.engine.execute(command))
+        lane = self._lane(command)
+        reading = lane.run(lambda: self.engine.execute(command))
+        return await (self._unless_stopping(reading) if lane is self._waiting else reading)
+
+    async def read(self, command: Command[R]) -> R:
+        """Carry out a read of a stream: streams wait for each other and hold up nobody else.
+
+        Raises:
+            DexError: as `Engine.execute`.
+        """
+        return await self._streams.run(lambda: self.engine.execute(command))
+
+    async def _position(self) -> int:
+        return (await self.read(ShowFreshness())).committed_seq
+
+    async def _unless_stopping(self, waiting: Coroutine[Any, Any, R]) -> R:
+        """Give what a long poll gives.
+
+        Raises:
+            Unavailable: the server is being stopped meanwhile.
+        """
+        poll, stop = asyncio.ensure_future(waiting), asyncio.ensure_future(self.stopping.wait())
+        try:
+            await asyncio.wait((poll, stop), return_when=asyncio.FIRST_COMPLETED)
+            if poll.done():
+                return poll.result()
+            raise Unavailable("the server is being stopped", "ask again, or ask another server")
+        finally:
+            stop.cancel()
+            poll.cancel()
 
     async def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands in order; each succeeds or fails alone."""
@@ -95,8 +134,9 @@ class Dispatcher:
         return self.handlers if command.__struct_config__.tag in _CALLS else self._quick
 
     def close(self) -> None:
-        """Finish what was accepted, then end the threads."""
-        for part in (self._waiting, self.handlers, self._quick, self.commits):
+        """Finish what was accepted, then end the threads; long polls end when the engine is closed."""
+        self._waiting.close(wait=False)
+        for part in (self.handlers, self._quick, self._streams, self.commits):
             part.close()
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import uvicorn
 from dex.engine.local import LocalEngine
 from dex.engine.server.app import make_app
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.httpserver import HttpServer
 from dex.engine.server.listening import ServingLock, listen
 from dex.wcl.errors import DexError
 
@@ -51,7 +51,7 @@ def serve(engine: LocalEngine, address: Address, *, sync: "Sync | None" = None, 
         lock.take(url)
         engine.flows.worker.start()
         with _syncing(sync), _stopped_by_sigterm():
-            _Server(_config(dispatcher), lambda: ready(url)).run(sockets=[listener])
+            HttpServer(_config(dispatcher), dispatcher.stopping, lambda: ready(url)).run(sockets=[listener])
     finally:
         dispatcher.close()
         lock.release()
@@ -66,19 +66,6 @@ def _config(dispatcher: Dispatcher) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-
-
-class _Server(uvicorn.Server):
-    """Says when it is ready."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as ever, then say so."""
-        await super().startup(sockets)
-        self._ready()
 
 
 @contextmanager

@@ -26,8 +26,9 @@ class Route:
     """One path and method.
 
     `answer` gives the result as a value that `dex.wcl.wire.to_json` takes, or raises a DexError. With `stream` it
-    gives an asynchronous iterator of lists, whose items are sent one a line. `scope` is None where the body decides;
-    `answer` asks then.
+    gives an asynchronous iterator of lists, whose items are sent one a line; bytes are sent as they are. `scope` is
+    None where the body decides, and `answer` asks then; a `public` route asks for no token at all. `parts` are the
+    parameters of the path; `errors` are the statuses that are this route's own.
     """
 
     method: Literal["GET", "POST", "PUT"]
@@ -37,12 +38,15 @@ class Route:
     answer: Answer
     result: Any
     scope: Scope | None = "read"
+    public: bool = False
+    parts: tuple[Parameter, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     body: Any = None
     body_example: Any = None
     result_example: Any = None
     stream: bool = False
-    errors: tuple[int, ...] = (400,)
+    media_type: str = "application/json"
+    errors: tuple[int, ...] = ()
     declared: dict[str, Parameter] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,6 +60,11 @@ def reads(build: Callable[[Call], Command[Any]]) -> Answer:
         return await request.dispatcher.execute(build(call))
 
     return answer
+
+
+def named(call: Call, *names: str) -> dict[str, Any]:
+    """Give parts of the path as text, and the parameters that the request has, by name."""
+    return {name: call.text(name) for name in names} | call.given()
 
 
 def scope_of_all(commands: list[Command[Any]]) -> Scope:

@@ -12,6 +12,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 MAX_MUTATION_ID = 128
 MAX_ITEMS = 10_000
+MAX_WAIT_MS = 600_000
 
 
 def snake_case(name: str) -> str:
@@ -127,5 +128,5 @@ def check_wait_ms(wait_ms: int) -> None:
         InvalidCommand: with the limit in the message.
     """
     check_integer(wait_ms, "wait_ms")
-    if not 0 <= wait_ms <= 600_000:
-        raise InvalidCommand(f"wait_ms is {wait_ms}, and 0 to 600000 is allowed", "wait less and ask again")
+    if not 0 <= wait_ms <= MAX_WAIT_MS:
+        raise InvalidCommand(f"wait_ms is {wait_ms}, and 0 to {MAX_WAIT_MS} is allowed", "wait less and ask again")

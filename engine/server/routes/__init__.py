@@ -1,6 +1,14 @@
 """Every path of the HTTP interface (spec: K-01)."""
 
 from dex.engine.server.route import Route
-from dex.engine.server.routes import commands, stores
+from dex.engine.server.routes import commands, document, feeds, flows, patterns, stores, sync
 
-ROUTES: tuple[Route, ...] = (*commands.ROUTES, *stores.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *commands.ROUTES,
+    *stores.ROUTES,
+    *feeds.ROUTES,
+    *flows.ROUTES,
+    *sync.ROUTES,
+    *patterns.ROUTES,
+    *document.ROUTES,
+)

@@ -7,7 +7,8 @@ import msgspec
 from dex.engine.client import StatementResult
 from dex.engine.server.call import Call
 from dex.engine.server.route import Request, Route, scope_of_all
-from dex.wcl.errors import DexError, InputError
+from dex.wcl.commands import ShowStateStores
+from dex.wcl.errors import DexError
 from dex.wcl.wire import any_command, decode_commands, to_json
 from dex.wcl.wireerrors import error_to_wire
 
@@ -21,12 +22,7 @@ class WclText(msgspec.Struct, forbid_unknown_fields=True):
 async def _wcl(call: Call, request: Request) -> list[StatementResult]:
     from dex.wcl.parser import parse
 
-    try:
-        text = msgspec.json.decode(call.body, type=WclText).text
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InputError(
-            f'the body is not {{"text": "<WCL>"}}: {error}', 'send {"text": "SHOW STATESTORES"}'
-        ) from error
+    text = call.json(WclText, _TEXT).text
     commands = [statement.command for statement in parse(text)]
     request.may(scope_of_all(list(commands)))
     results = []
@@ -49,6 +45,8 @@ def _item(result: Any) -> Any:
     return {"error": error_to_wire(result)} if isinstance(result, DexError) else to_json(result)
 
 
+_TEXT = WclText("SHOW STATESTORES")
+
 ROUTES = (
     Route(
         method="POST",
@@ -59,8 +57,9 @@ ROUTES = (
         result=list[StatementResult],
         scope=None,
         body=WclText,
-        body_example={"text": "SHOW STATESTORES"},
-        errors=(400, 404, 409, 412, 503),
+        body_example=_TEXT,
+        result_example=[StatementResult("show_state_stores", "ok", [])],
+        errors=(404, 409, 412),
     ),
     Route(
         method="POST",
@@ -71,7 +70,8 @@ ROUTES = (
         result=Any,
         scope=None,
         body=any_command() | list[any_command()],  # type: ignore[misc]
-        body_example=[{"command": "show_state_stores"}],
-        errors=(400, 404, 409, 412, 503),
+        body_example=[ShowStateStores()],
+        result_example=[[]],
+        errors=(404, 409, 412),
     ),
 )

@@ -2,11 +2,16 @@
 
 from dex.engine.server.call import Call, Parameter
 from dex.engine.server.route import Items, Request, Route, reads
+from dex.engine.server.routes.parameters import CREATED, FRESH, UPDATED, limit, wait
+from dex.engine.server.streaming import part_size
 from dex.wcl.commands import (
     DEFAULT_WAIT_MS,
+    MAX_PAGE,
     DescribeStateStore,
     GetBy,
     GetRow,
+    Manual,
+    NamedKey,
     PageRows,
     ShowStateStores,
     StoreDescription,
@@ -16,12 +21,15 @@ from dex.wcl.commands import (
     StoreSummary,
 )
 from dex.wcl.errors import NotFound
+from dex.wcl.values import I64_MAX
 
+_NAME = Parameter("name", str, "The store's name.", example="accounts.employees")
+_KEY = Parameter("key", bytes, "The row's key; bytes that a path cannot have are percent-encoded.", example="e-1")
+_AFTER = Parameter("after", bytes, "The key to go on after.", example="e-0")
 _STRICT = (
-    Parameter("strict", bool, "Wait until the store has all that is committed.", default=False),
-    Parameter("wait_ms", int, "How long a strict read waits.", DEFAULT_WAIT_MS),
+    Parameter("strict", bool, "Wait until the store has all that is committed.", default=False, example=False),
+    wait("How many milliseconds a strict read waits.", DEFAULT_WAIT_MS),
 )
-_PAGE_ROWS = 256
 
 
 async def _get_row(call: Call, request: Request) -> StoreRow:
@@ -39,23 +47,25 @@ def _get_by(call: Call) -> GetBy:
 
 async def _iterate(call: Call, request: Request) -> Items:
     store, after, left = call.get("store"), call.get("after"), call.get("limit")
-    first = await request.dispatcher.execute(PageRows(store=store, after=after, limit=_size(left)))
-    return _pages(first, store, left, request)
+    first = await request.dispatcher.read(PageRows(store=store, after=after, limit=1 if left is None else min(1, left)))
+    return _parts(first, store, left, request)
 
 
-async def _pages(page: StorePage, store: str, left: int | None, request: Request) -> Items:
+async def _parts(page: StorePage, store: str, left: int | None, request: Request) -> Items:
     while True:
+        size, key = part_size([len(row.key) + len(row.payload) for row in page.rows]), page.next_key
+        left = None if left is None else left - len(page.rows)
         yield page.rows
-        if left is not None:
-            left -= len(page.rows)
-        if page.next_key is None or left == 0:
+        if key is None or left == 0:
             return
-        page = await request.dispatcher.execute(PageRows(store=store, after=page.next_key, limit=_size(left)))
+        limit = size if left is None else min(size, left)
+        page = await request.dispatcher.read(PageRows(store=store, after=key, limit=limit))
 
 
-def _size(left: int | None) -> int:
-    return _PAGE_ROWS if left is None else min(_PAGE_ROWS, left)
-
+_SUMMARY = StoreSummary(
+    name="accounts.employees", stage="active", source=Manual(), keys=[NamedKey("email", unique=True)]
+)
+_ROW = StoreRow(b"e-1", b'{"name":"Ann"}', {"email": "ann@example.test"}, FRESH)
 
 ROUTES = (
     Route(
@@ -65,6 +75,7 @@ ROUTES = (
         tag="state-stores",
         answer=reads(lambda _: ShowStateStores()),
         result=list[StoreSummary],
+        result_example=[_SUMMARY],
     ),
     Route(
         method="GET",
@@ -72,12 +83,13 @@ ROUTES = (
         summary="Stream the rows of a store in key order, one JSON document a line",
         tag="state-stores",
         parameters=(
-            Parameter("store", str, "The store's name.", required=True),
-            Parameter("limit", int, "How many rows at most."),
-            Parameter("after", bytes, "The key to go on after."),
+            Parameter("store", str, "The store's name.", example="accounts.employees", required=True),
+            limit(I64_MAX, None, "rows"),
+            _AFTER,
         ),
         answer=_iterate,
         result=StoreRow,
+        result_example=_ROW,
         stream=True,
     ),
     Route(
@@ -85,39 +97,62 @@ ROUTES = (
         path="/v1/state-stores/{name}",
         summary="Tell all about one store, a dropped one included",
         tag="state-stores",
+        parts=(_NAME,),
         answer=reads(lambda call: DescribeStateStore(name=call.text("name"))),
         result=StoreDescription,
+        result_example=StoreDescription(
+            name="accounts.employees",
+            stage="active",
+            source=Manual(),
+            keys=[NamedKey("email", unique=True)],
+            rows=1,
+            postings=1,
+            bytes=17,
+            applied_seq=12,
+            committed_seq=12,
+            behind=0,
+            unique_conflicts=0,
+            created_at=CREATED,
+            updated_at=UPDATED,
+        ),
     ),
     Route(
         method="GET",
         path="/v1/state-stores/{name}/rows",
         summary="Read a page of rows in key order",
         tag="state-stores",
-        parameters=(
-            Parameter("limit", int, "How many rows at most.", 256),
-            Parameter("after", bytes, "The key to go on after."),
-        ),
+        parts=(_NAME,),
+        parameters=(limit(MAX_PAGE, 256, "rows"), _AFTER),
         answer=reads(lambda call: PageRows(store=call.text("name"), **call.given())),
         result=StorePage,
+        result_example=StorePage([_ROW], None, 12),
     ),
     Route(
         method="GET",
         path="/v1/state-stores/{name}/rows/{key}",
         summary="Read one row by its key",
         tag="state-stores",
+        parts=(_NAME, _KEY),
         parameters=_STRICT,
         answer=_get_row,
         result=StoreRow,
-        errors=(400, 404, 409),
+        result_example=_ROW,
+        errors=(404, 409),
     ),
     Route(
         method="GET",
         path="/v1/state-stores/{name}/by/{named_key}/{value}",
-        summary="Read every row that carries a named value: text, or `:=JSON` for other types",
+        summary="Read every row that carries a named value",
         tag="state-stores",
+        parts=(
+            _NAME,
+            Parameter("named_key", str, "The named key.", example="email"),
+            Parameter("value", str, "The value: text, or typed JSON after `:=`.", example="ann@example.test"),
+        ),
         parameters=_STRICT,
         answer=reads(_get_by),
         result=StoreRows,
-        errors=(400, 409),
+        result_example=StoreRows([_ROW], FRESH),
+        errors=(409,),
     ),
 )

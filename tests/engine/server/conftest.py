@@ -12,6 +12,7 @@ import uvicorn
 from dex.engine.local import LocalEngine
 from dex.engine.server import node
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.httpserver import HttpServer
 from dex.engine.server.listening import listen
 from tests.directories import fast_directory
 
@@ -42,7 +43,7 @@ def served(engine: LocalEngine) -> Iterator[Server]:
     """Serve an engine on 127.0.0.1, as `dex serve` does."""
     listener = listen("127.0.0.1", 0)
     dispatcher, ready = Dispatcher(engine), threading.Event()
-    server = node._Server(node._config(dispatcher), ready.set)
+    server = HttpServer(node._config(dispatcher), dispatcher.stopping, ready.set)
     thread = threading.Thread(target=server.run, args=([listener],), name="server")
     thread.start()
     ready.wait()
