@@ -1,6 +1,6 @@
 """Smoke checks: each runs a piece of the target end to end on objects of its own, which are dropped at the end.
 
-Names start with `dex.smoke.` and are new for every run. A dropped name stays a tombstone, as every dropped name does.
+Names are temporary ones and new for every run, so that runs do not meet and dropping them leaves no tombstones.
 """
 
 import time
@@ -34,12 +34,11 @@ from dex.wcl.commands import (
 )
 from dex.wcl.errors import Conflict, DexError
 from dex.wcl.format import format_command
+from dex.wcl.names import TEMPORARY
 from dex.wcl.parser import parse
 
 if TYPE_CHECKING:
     from dex.engine.protocol import Engine
-
-PREFIX = "dex.smoke."
 
 
 class Result(NamedTuple):
@@ -67,7 +66,7 @@ def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = (
     Raises:
         Expired: naming the check that was under way.
     """
-    base = PREFIX + run
+    base = TEMPORARY + run
     target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection", f"{base}.flow")
     try:
         for name, check in (*CHECKS, *more):

@@ -21,6 +21,7 @@ from dex.wcl.commands import (
     RecordsAppended,
 )
 from dex.wcl.errors import Refused
+from dex.wcl.names import TEMPORARY
 
 _encode_metadata = msgspec.json.Encoder(order="deterministic").encode
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
@@ -50,7 +51,7 @@ def define(apply: Apply, command: DefineFeed) -> Outcome:
 
 
 def drop(apply: Apply, command: DropFeed) -> Outcome:
-    """Tombstone a feed: its name stays taken, its records are swept.
+    """Tombstone a feed: its name stays taken, unless it is a temporary one, and its records are swept.
 
     Raises:
         Refused: there is none, unless `if_exists`; or a store materialises it.
@@ -65,6 +66,9 @@ def drop(apply: Apply, command: DropFeed) -> Outcome:
             f"feed {feed.name!r} is materialised by {', '.join(stores)}", "drop these stores first", stores=stores
         )
     tables.discard(apply.connection, feed.table)
+    if feed.name.startswith(TEMPORARY):
+        apply.connection.execute("DELETE FROM feeds WHERE id = ?", (feed.id,))
+        return Outcome(Dropped(status="dropped", seq=apply.seq, existed=True), changed_catalog=True)
     apply.connection.execute("UPDATE feeds SET dropped = 1, updated_at = ? WHERE id = ?", (apply.at, feed.id))
     return Outcome(Dropped(status="dropped", seq=apply.seq, existed=True), changed_catalog=True)
 

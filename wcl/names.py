@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from difflib import SequenceMatcher
 
 MAX_NAME_BYTES = 255
+TEMPORARY = "dex.smoke."
+"""How names begin that are forgotten when they are dropped, of which no two are ever the same."""
+
 _ALIKE = 0.6
 _ALIKE_SEGMENT = 0.8
 _LAST_SEGMENT_COUNTS = 0.95

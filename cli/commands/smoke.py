@@ -28,8 +28,8 @@ def run(
 ) -> int:
     """Check the target end to end.
 
-    Stores, feeds and Flows of its own are made, tried and dropped. With a configuration of sync, its stores are
-    checked as well, and nothing is written to them. The exit code is 1 if a check fails.
+    Stores, feeds and Flows of its own are made, tried and dropped, and nothing is left of them. With a configuration
+    of sync, its stores are checked as well, and nothing is written to them. The exit code is 1 if a check fails.
     """
     path = report_path(report)
     more = [("sync", partial(check_sync, ctx.obj))] if ctx.obj.settings["sync-config"] else []

@@ -19,6 +19,7 @@ from dex.wcl.commands import (
     StoreRebuilt,
 )
 from dex.wcl.errors import Conflict, Refused
+from dex.wcl.names import TEMPORARY
 
 
 def define(apply: Apply, command: DefineStateStore) -> Outcome:
@@ -47,7 +48,7 @@ def define(apply: Apply, command: DefineStateStore) -> Outcome:
 
 
 def drop(apply: Apply, command: DropStateStore) -> Outcome:
-    """Tombstone a store: its name stays taken, its rows are swept (spec: S-14).
+    """Tombstone a store: its name stays taken, unless it is a temporary one, and its rows are swept (spec: S-14).
 
     Raises:
         Refused: there is none, unless `if_exists`.
@@ -59,6 +60,9 @@ def drop(apply: Apply, command: DropStateStore) -> Outcome:
     for generation in (store.live, store.next):
         if generation is not None:
             _discard(apply.connection, generation)
+    if store.name.startswith(TEMPORARY):
+        apply.connection.execute("DELETE FROM stores WHERE id = ?", (store.id,))
+        return Outcome(Dropped(status="dropped", seq=apply.seq, existed=True), changed_catalog=True)
     apply.connection.execute(
         # The number that a rebuild leaves, done or not, since when it is done is no part of the journal.
         "UPDATE stores SET dropped = 1, generation = ?, next_generation = NULL, updated_at = ? WHERE id = ?",

@@ -258,13 +258,16 @@ def test_output_that_cannot_be_written_is_an_error(dex: Dex) -> None:
 
 @pytest.mark.spec("X-05")
 def test_smoke_checks_everything_and_leaves_nothing(dex: Dex) -> None:
-    """Every check passes on a fresh target, twice; the report has them; no store and no feed is left."""
+    """Every check passes on a fresh target, twice; the report has them; no store and no feed is left, nor its name."""
     first = dex.ok("smoke", "--report", "junit:smoke.xml").json
     assert {check["status"] for check in first} == {"ok"}
     assert all(check.keys() == {"check", "status", "seconds", "detail"} for check in first)
     assert (dex.home / "smoke.xml").read_text().count("<testcase") == len(first)
     dex.ok("smoke")
     assert dex.ok("store", "list").json == dex.ok("feed", "list").json == []
+    connection = sqlite3.connect(dex.home / "data" / "dex" / "dex.db")
+    assert connection.execute("SELECT name FROM stores UNION ALL SELECT name FROM feeds").fetchall() == []
+    connection.close()
 
 
 @pytest.mark.spec("X-08")

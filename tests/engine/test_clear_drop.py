@@ -22,6 +22,7 @@ from dex.wcl.commands import (
     RebuildStateStore,
 )
 from dex.wcl.errors import Refused
+from dex.wcl.names import TEMPORARY
 
 
 @pytest.fixture
@@ -94,6 +95,26 @@ def test_describe_says_dropped_and_show_leaves_it_out(store, client):
     assert (description.stage, description.rows, description.bytes) == ("dropped", 0, 0)
     assert [key.name for key in description.keys] == ["passport"]
     assert client.state_stores.list() == []
+
+
+@pytest.mark.spec("S-14", "X-05")
+def test_a_dropped_temporary_name_is_forgotten(client, local):
+    """Its rows are swept all the same; checks of a target as often as one likes leave nothing to load."""
+    events = client.feeds.define(f"{TEMPORARY}events")
+    spec = StateStore.named(f"{TEMPORARY}tagged").add_key("key", extractor=Extractor.record_key())
+    client.state_stores.define(spec, source=events.name)
+    manual = client.state_stores.define(StateStore.named(f"{TEMPORARY}manual"))
+    manual.put("k", "v")
+    events.append("k", "v")
+    for store in (spec.name, manual.name):
+        assert client.state_stores.drop(store).status == "dropped"
+    assert events.drop().existed
+    local.settle()
+    for table in ("stores", "feeds", "garbage", "progress"):
+        assert _query(local, f"SELECT count(*) FROM {table}") == [(0,)]
+    for look in (client.state_stores.describe, client.feeds.describe):
+        with pytest.raises(Refused, match="there is no"):
+            look(f"{TEMPORARY}events")
 
 
 @pytest.mark.spec("S-14", "S-19", "F-02")
