@@ -1,0 +1,67 @@
+"""The metrics of a server in Prometheus' text format (spec: K-01)."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from dex.engine.server.dispatch import Dispatcher
+from dex.engine.sync.metrics import as_seen_from_outside
+from dex.wcl.commands.sync import ShowSyncTotals
+
+if TYPE_CHECKING:
+    from dex.engine.server.syncing import Syncing
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
+_METHODS = frozenset({"GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH"})
+NO_ROUTE = "(none)"
+"""What stands for every path that there is no route for, so that nobody can make up label values."""
+
+
+class Metrics:
+    """Counts requests and measures the engine when asked. `connections` gives how many are open.
+
+    It has a registry of its own, so that two servers in one process do not mix.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, connections: Callable[[], int], syncing: "Syncing | None" = None
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._syncing = syncing
+        self._connections = connections
+        self._registry = registry = CollectorRegistry()
+        self._requests = Histogram(
+            "dex_http_request_seconds",
+            "Requests by route, method and status, and how long they took",
+            ["route", "method", "status"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        self._commits = Counter("dex_commits", "Commits to the database", registry=registry)
+        self.lock_conflicts = Counter("dex_lock_conflicts", "Calls refused because of a lock", registry=registry)
+        self._database = Gauge("dex_database_bytes", "Size of the database and its log", registry=registry)
+        self._journal = Gauge("dex_journal_bytes", "Size of the records in the journal", registry=registry)
+        self._open = Gauge("dex_http_connections", "Open connections", registry=registry)
+
+    def observe(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count a request that has ended."""
+        method = method if method in _METHODS else "other"
+        self._requests.labels(route, method, str(status)).observe(seconds)
+
+    async def render(self) -> str:
+        """Give all of them, those of sync included."""
+        vitals = await asyncio.to_thread(self._dispatcher.engine.vitals)
+        self._commits.reset()
+        self._commits.inc(vitals.commits)
+        self._database.set(vitals.database_bytes)
+        self._journal.set(vitals.journal_bytes)
+        self._open.set(self._connections())
+        lines = generate_latest(self._registry).decode().splitlines(keepends=True)
+        return "".join(line for line in lines if "_created" not in line) + await self._sync()
+
+    async def _sync(self) -> str:
+        if self._syncing is not None:
+            return self._syncing.metrics()
+        return as_seen_from_outside(await self._dispatcher.execute(ShowSyncTotals()))
