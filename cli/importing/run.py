@@ -1,7 +1,9 @@
 """The import loop that stores and feeds share."""
 
 import sys
+from bisect import insort
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -52,8 +54,11 @@ class Tally:
             raise result
         if isinstance(result, DexError):
             self.failed += 1
-            if len(self.failures) < SHOWN:
-                self.failures.append({"line": line, "kind": result.kind, "message": str(result)})
+            # Lines that cannot be read are told before those of their batch that cannot be applied.
+            if len(self.failures) < SHOWN or line < self.failures[-1]["line"]:
+                failure = {"line": line, "kind": result.kind, "message": str(result)}
+                insort(self.failures, failure, key=itemgetter("line"))
+                del self.failures[SHOWN:]
         else:
             self.applied += 1
             self.replaced += bool(getattr(result, "replaced", False))
@@ -90,6 +95,7 @@ def import_file(
             _loop(lines, reading.from_csv if form == "csv" else reading.from_json, send, tally, advance)
     except BaseException as error:
         if tally.read and not (isinstance(error, DexError) and session.style.json):
+            _tell_failures(session, file, tally)
             session.tell(f"{tally.applied} of the {tally.read} lines read so far were applied for certain")
         raise
     session.out.result(tally.counts())
@@ -146,12 +152,8 @@ def _flush(pending: list[_Pending], send: Send, tally: Tally) -> None:
 
 
 def _report(session: Session, file: str, tally: Tally) -> None:
-    tally.failures.sort(key=lambda failure: failure["line"])
     if not session.style.json:
-        for failure in tally.failures:
-            session.tell(f"{file}:{failure['line']}: {failure['message']}")
-        if tally.failed > len(tally.failures):
-            session.tell(f"… and {tally.failed - len(tally.failures)} more")
+        _tell_failures(session, file, tally)
     others = f"; the other{'s were' if tally.applied > 1 else ' was'} applied" if tally.applied else ""
     raise Refused(
         f"{tally.failed} of {tally.read} line{'' if tally.read == 1 else 's'} of {file} failed{others}",
@@ -159,3 +161,11 @@ def _report(session: Session, file: str, tally: Tally) -> None:
         **tally.counts(),
         failures=tally.failures,
     )
+
+
+def _tell_failures(session: Session, file: str, tally: Tally) -> None:
+    """Name the first lines that failed with their reasons, and count the others."""
+    for failure in tally.failures:
+        session.tell(f"{file}:{failure['line']}: {failure['message']}")
+    if tally.failed > len(tally.failures):
+        session.tell(f"… and {tally.failed - len(tally.failures)} more")

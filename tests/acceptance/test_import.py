@@ -254,3 +254,21 @@ def test_a_record_with_a_name_twice_fails_alone(employees: Dex) -> None:
     employees.ok("feed", "define", "f")
     done = employees("feed", "import", "f", "-", input=lines[0])
     assert "-:1: the record has $.key twice" in done.err
+
+
+@pytest.mark.spec("X-03", "X-04")
+@pytest.mark.parametrize("kind", ["store", "feed"])
+def test_the_first_lines_that_fail_are_named(employees: Dex, kind: str) -> None:
+    """By line, whether they cannot be read or cannot be applied; the others are counted."""
+    employees.ok("feed", "define", "f")
+    lines = [f'{{"key": "{number}"}}' for number in range(1, 1500)]
+    refused = '{"key": "a", "named": {"nope": 1}}' if kind == "store" else '{"key": ""}'
+    lines[2] = lines[1200] = refused
+    lines[10:20] = ["junk"] * 10
+    done = employees(kind, "import", STORE if kind == "store" else "f", "-", input="\n".join(lines))
+    assert (done.code, done.json["applied"], done.json["failed"]) == (1, 1487, 12)
+    *named, more, error = done.err.splitlines()
+    assert [line.split(": ", 1)[0] for line in named] == ["-:3", "-:11", "-:12", "-:13", "-:14"]
+    assert ("nope" if kind == "store" else "a key cannot be empty") in named[0]
+    assert more == "… and 7 more"
+    assert error.startswith("error: 12 of 1499 lines of - failed; the others were applied")
