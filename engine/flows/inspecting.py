@@ -9,6 +9,7 @@ from dex.engine.flows import codec
 from dex.engine.flows.keys import split
 from dex.engine.flows.polling import poll
 from dex.engine.flows.registry import Registry
+from dex.engine.flows.runtime.begun import WORKER_LOCK, Begun, under_way
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import attributes, channels, history, runs, search, steps
 from dex.engine.flows.state.runs import Run
@@ -97,6 +98,7 @@ def state(parts: Parts, command: GetFlowState) -> FlowState:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
         found = steps.open_steps(snapshot.connection, run.id)
         sizes = channels.sizes(snapshot.connection, run.id)
+    begun = under_way(parts.readers.path.with_name(WORKER_LOCK))
     head = summary(run)
     states = [
         StepState(
@@ -105,6 +107,7 @@ def state(parts: Parts, command: GetFlowState) -> FlowState:
             status="waiting" if step.status == "waiting" else "ready",
             attempt=step.attempt,
             due_at=None if step.due_at is None else iso(step.due_at),
+            running_since=_since(begun, run, step),
             last_error=step.error,
         )
         for step in found
@@ -112,6 +115,12 @@ def state(parts: Parts, command: GetFlowState) -> FlowState:
     return FlowState(
         flow_id=run.flow_id, run_id=run.run_id, status=head.status, closing=head.closing, steps=states, channels=sizes
     )
+
+
+def _since(begun: dict[Begun, int], run: Run, step: steps.Step) -> str | None:
+    """Give when the attempt that a process has under way began."""
+    at = begun.get(Begun.of_step(run, step))
+    return None if at is None else iso(at)
 
 
 def history_page(parts: Parts, command: PageHistory) -> HistoryPage:

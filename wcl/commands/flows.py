@@ -160,13 +160,17 @@ class FlowPage(msgspec.Struct):
 
 
 class StepState(msgspec.Struct, kw_only=True):
-    """A step execution that is not over: waiting for its conditions, or ready to execute at `due_at`."""
+    """A step execution that is not over: waiting for its conditions, or ready to execute at `due_at`.
+
+    `running_since` is when the handler began that some process runs now.
+    """
 
     step_execution_id: str
     type: str
     status: Literal["waiting", "ready"]
     attempt: int
     due_at: str | None
+    running_since: str | None
     last_error: str | None
 
 

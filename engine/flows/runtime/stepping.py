@@ -21,7 +21,14 @@ from dex.engine.flows.state.steps import Step
 from dex.engine.flows.step import WaitForFailure
 from dex.engine.flows.steptype import StepType, missing
 from dex.engine.flows.wait import Wait
-from dex.wcl.errors import ChannelMessageNotFoundError, DexError, Refused, RetryAfterError, Unavailable
+from dex.wcl.errors import (
+    ChannelMessageNotFoundError,
+    DexError,
+    Refused,
+    RetryAfterError,
+    Unavailable,
+    WorkerInvocationError,
+)
 
 
 class Attempt:
@@ -37,8 +44,10 @@ class Attempt:
         self._began_at = now_ms
         self._is_stopping = is_stopping
 
-    def run(self) -> None:
+    def run(self, *, lost: bool = False) -> None:
         """Fire timers, or run `wait_for` or `execute`, and commit what came of it.
+
+        An attempt that is `lost` has been run, by a process that ended before it did: it has failed.
 
         Raises:
             DexError: the commit did not fit the state any more, a lock is held, or the worker is stopping; the attempt
@@ -56,11 +65,11 @@ class Attempt:
             error = missing(f"Flow {self._flow_type.name} has no Step", self._step.type, self._flow_type.steps)
             self._fail(error, RetryPolicy())
         elif step_type.waits and self._step.wait is None:
-            self._wait_for(step_type)
+            self._wait_for(step_type, lost=lost)
         else:
-            self._execute(step_type)
+            self._execute(step_type, lost=lost)
 
-    def _wait_for(self, step_type: StepType) -> None:
+    def _wait_for(self, step_type: StepType, *, lost: bool) -> None:
         def fail(error: DexError) -> None:
             if step_type.options.wait_for_failure is WaitForFailure.PROCEED and self._delay(policy, error) is None:
                 self._commit(self._end("waiting", wait=waits.encode(Wait()), error=storable(error)))
@@ -68,6 +77,9 @@ class Attempt:
                 self._fail(error, policy)
 
         policy = step_type.options.wait_for_retry
+        if lost:
+            fail(process_ended(f"{step_type.name}.wait_for"))
+            return
         call = Call(f"{step_type.name}.wait_for", step_type.options.wait_for_method_timeout)
         with self._parts.locks.hold(self._run.flow_id, step_type.wait_for_access.locks):
             context, guard = self._context(step_type.wait_for_access, call)
@@ -81,10 +93,13 @@ class Attempt:
                 return
             self._conclude(call, fail, end, guard=guard, **fields)
 
-    def _execute(self, step_type: StepType) -> None:
+    def _execute(self, step_type: StepType, *, lost: bool) -> None:
         def fail(error: DexError) -> None:
             self._fail(error, step_type.options.execute_retry, step_type.options.execute_failure_step)
 
+        if lost:
+            fail(process_ended(f"{step_type.name}.execute"))
+            return
         call = Call(f"{step_type.name}.execute", step_type.options.execute_method_timeout)
         with self._parts.locks.hold(self._run.flow_id, step_type.execute_access.locks):
             context, guard = self._context(step_type.execute_access, call)
@@ -182,6 +197,15 @@ def commit_close(parts: Parts, record: RunCommitted) -> None:
         parts.commit(msgspec.structs.replace(record, held=held))
     if held and not parts.locks.under_way(record.run_id):
         parts.commit(CloseEnded(run_id=record.run_id))
+
+
+def process_ended(handler: str) -> WorkerInvocationError:
+    """Give the error of a handler whose process ended before it did, be it by itself, a fault or a kill."""
+    return WorkerInvocationError(
+        f"the process that ran {handler} ended before it did",
+        "see that the handler does not end its process, nor use more memory than there is",
+        handler=handler,
+    )
 
 
 def storable(error: DexError) -> str:

@@ -176,7 +176,7 @@ class Histories(RuleBasedStateMachine):
             assert [key[1:] for key in due] == [(type_, number) for _, _, type_, number, *_ in expected]
             if not due:
                 return
-            next(iter(due.values()))()
+            next(iter(due.values())).do()
             run, step = expected[0][-2:]
             run.work(step, self.clock.ms)
 

@@ -315,10 +315,10 @@ def test_a_clock_that_is_set_back_between_two_looks_fires_no_timer_and_writes_no
     clock.advance(-30_000)
     assert worker._due(frozenset()) == {}
     for work in due.values():
-        work()
+        work.do()
     assert [event.kind for event in history(client, "d")][-1] == "timer_fired"
     before = stored()
     for work in due.values():
         with pytest.raises(DexError):
-            work()
+            work.do()
     assert stored() == before

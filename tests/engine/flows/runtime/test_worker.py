@@ -3,7 +3,7 @@
 import signal
 import threading
 from datetime import timedelta
-from threading import Event
+from threading import Event, Semaphore
 
 import pytest
 
@@ -101,6 +101,65 @@ def test_closing_ends_the_worker_though_handlers_wait_in_line(running):
     again = running()
     assert (again.describe_flow("d").pending_steps, again.get_attributes("d")) == (50, {})
     assert [thread for thread in threading.enumerate() if thread.name.startswith("dex-")] == []
+
+
+@pytest.mark.spec("FL-08")
+def test_handlers_that_hang_do_not_hold_up_the_others(running, monkeypatch, caplog):
+    """Each one that has run for long gets another thread in its place, up to a bound, and is told of once."""
+    monkeypatch.setattr("dex.engine.flows.runtime.crew.LONG_SECONDS", 0.0)
+    monkeypatch.setattr("dex.engine.flows.runtime.crew.MOST_THREADS", 20)
+    monkeypatch.setattr("dex.engine.flows.runtime.worker.MOST_THREADS", 20)
+    monkeypatch.setattr("dex.engine.flows.runtime.worker._TOLD_SECONDS", 0.0)
+    client = running()
+    inside, open_ = Semaphore(0), Event()
+
+    def hang(context, input):
+        inside.release()
+        assert open_.wait(PATIENCE)
+        return graceful_complete()
+
+    hanging, quick = Desk(Do("A", hang), name="Hanging"), Desk(Do("A", done))
+    for number in range(19):
+        client.start_flow(hanging, f"h{number}")
+    for _ in range(19):
+        assert inside.acquire(timeout=PATIENCE)
+    client.start_flow(quick, "d", 1)
+    assert client.wait_for_flow("d", timedelta(minutes=10)).output == 1
+    client.start_flow(hanging, "h19")
+    assert inside.acquire(timeout=PATIENCE)
+    client.start_flow(quick, "e", 1)
+    while "20 handlers have been running for long: nothing else is worked before one ends" not in caplog.messages:
+        Event().wait(0.001)
+    assert client.describe_flow("e").status == "running"
+    open_.set()
+    assert client.wait_for_flow("e", timedelta(minutes=10)).output == 1
+    for number in range(20):
+        client.wait_for_flow(f"h{number}", timedelta(minutes=10))
+    assert caplog.messages.count("Step A-1 of Flow 'h0' has been running for more than 0 s") == 1
+
+
+@pytest.mark.spec("FL-08")
+def test_a_handler_that_hangs_survives_a_fault_of_the_file(running, monkeypatch):
+    """Others go on while it hangs, though the worker could not read the file for a moment."""
+    monkeypatch.setattr("dex.engine.flows.runtime.worker._FAULT_SECONDS", 0.01)
+    client = running()
+    gate = Gate(lambda c: graceful_complete())
+    client.start_flow(Desk(Do("A", gate), name="Hanging"), "h")
+    assert gate.inside.wait(PATIENCE)
+    worker = client.engine.flows.worker
+    due, failed = worker._due, Event()
+
+    def busy(keys):
+        if not failed.is_set():
+            failed.set()
+            raise Unavailable("the file is busy", "try again")
+        return due(keys)
+
+    monkeypatch.setattr(worker, "_due", busy)
+    client.start_flow(Desk(Do("A", done)), "d", 1)
+    assert client.wait_for_flow("d", timedelta(minutes=10)).output == 1
+    assert failed.is_set()
+    gate.open.set()
 
 
 @pytest.mark.spec("FL-08")
