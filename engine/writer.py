@@ -52,7 +52,7 @@ class Writer:
 
     `on_change` is called after a commit that met other definitions than the one before, or that passed a
     multiple of 256 positions: the moments at which housekeeping may have found work. `writes` counts the calls of
-    `write`, so that a caller who is interrupted can tell whether anything may have changed.
+    `write`, so that a caller who is interrupted can tell whether anything may have changed; `commits` counts commits.
     """
 
     def __init__(self, path: Path, clock: Clock, timeout: float, on_change: Callable[[], None]) -> None:
@@ -71,6 +71,7 @@ class Writer:
         self._closed = False
         self._home = Home()
         self.writes = 0
+        self.commits = 0
 
     def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
         """Commit mutations, as the journal knows them, together; give each one's result or the error that refused it.
@@ -226,6 +227,7 @@ class Writer:
             for job, result in zip(jobs, results, strict=True):
                 job.results = result
             connection.execute("COMMIT")
+            self.commits += 1
         except BaseException as error:
             # An interrupt strikes when COMMIT returns, and what is committed must not be called undone.
             if connection.in_transaction or isinstance(error, Exception):
