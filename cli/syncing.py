@@ -4,7 +4,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from dex.cli.render.text import printable
@@ -72,10 +72,10 @@ def _need_driver() -> Iterator[None]:
 
 
 @contextmanager
-def open_sync(session: Session, level: int = logging.WARNING) -> Iterator["Sync"]:
+def open_sync(session: Session, level: int | None = logging.WARNING) -> Iterator["Sync"]:
     """Connect to every store and check its tables; close the connections at the end (spec: Y-06).
 
-    What sync has to say of at least `level` is written to standard error meanwhile.
+    What sync has to say of at least `level` is written to standard error meanwhile; None leaves it to the caller.
 
     Raises:
         InputError: the configuration is wrong.
@@ -86,7 +86,7 @@ def open_sync(session: Session, level: int = logging.WARNING) -> Iterator["Sync"
         from dex.engine.sync.service import Sync
     sync = Sync(session.local.flows.parts, config)
     try:
-        with _log_to_stderr(level):
+        with nullcontext() if level is None else _log_to_stderr(level):
             sync.open()
             yield sync
     finally:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dex.engine import describing, feeds
+from dex.engine import describing, feeds, vitals
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
@@ -150,6 +150,20 @@ class LocalEngine:
         while self._writer.run(work):
             if on_pass is not None:
                 on_pass()
+
+    def probe(self, seconds: float) -> None:
+        """Commit something that changes nothing, waiting for other processes up to some seconds.
+
+        Raises:
+            DexError: it cannot be written, or a newer dex has migrated it.
+        """
+        self._writer.run(vitals.write_nothing, seconds)
+
+    def vitals(self) -> vitals.Vitals:
+        """Measure the data directory."""
+        with self._readers.snapshot() as snapshot:
+            journal = vitals.journal_bytes(snapshot)
+        return vitals.Vitals(self._writer.commits, vitals.database_bytes(self.path), journal)
 
     def close(self) -> None:
         """End the housekeeping and close the file; a closed engine raises Unavailable.

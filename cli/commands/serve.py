@@ -1,18 +1,24 @@
-"""`dex serve` (spec: K-01)."""
+"""`dex serve` (spec: K-01, K-02)."""
 
+import logging
 from contextlib import nullcontext
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dex.cli.session import Ctx
 from dex.cli.syncing import open_sync
-from dex.wcl.errors import DexError
+from dex.wcl.errors import DexError, InputError
+
+if TYPE_CHECKING:
+    import ssl
 
 EXAMPLES = """
 dex serve
 dex serve --port 8080 --flows orders.py
 dex serve --sync-config sync.yaml
+dex serve --host 0.0.0.0 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem
 """
 
 
@@ -20,19 +26,63 @@ def run(
     ctx: Ctx,
     host: Annotated[str, typer.Option("--host", metavar="H", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="P", help="Port to listen on; 0 is any.")] = 7171,
+    tokens: Annotated[
+        Path | None, typer.Option("--tokens", metavar="FILE", help="YAML list of {name, token, scope}.")
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate with its chain, PEM.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, PEM.")] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let others than this machine in without tokens or TLS.")
+    ] = False,
 ) -> None:
     """Serve the embedded engine over HTTP.
 
     Runs until Ctrl-C or SIGTERM; what was accepted is finished first. Steps of the Flow types that are loaded are
     worked here, and with --sync-config attributes are synced to their stores. Others use it with --endpoint.
+
+    With --tokens whoever asks needs one, of scope read, write or admin; the file is read again when it changes.
+    Beyond this machine tokens and TLS are required. The log on standard error is JSON, one line a request.
     """
     session = ctx.obj
     engine = session.local
     try:
+        from dex.engine.server.log import logging_to_stderr
         from dex.engine.server.node import Address, serve
+        from dex.engine.server.terms import Terms
+        from dex.engine.server.tokens import Tokens
     except ImportError as error:
         raise DexError(
             f"serving needs {error.name}, which is not installed", "install dex with its extra `server`"
         ) from error
-    with open_sync(session) if session.settings["sync-config"] else nullcontext() as sync:
-        serve(engine, Address(host, port), sync=sync, ready=lambda url: session.note(f"serving {engine.path} on {url}"))
+    terms = Terms(tokens=None if tokens is None else Tokens(tokens), any_name=insecure)
+    tls = _tls(tls_cert, tls_key)
+    with (
+        logging_to_stderr(logging.WARNING if session.quiet else logging.INFO) as log,
+        open_sync(session, level=None) if session.settings["sync-config"] else nullcontext() as sync,
+    ):
+        serve(
+            engine,
+            Address(host, port),
+            terms=terms,
+            tls=tls,
+            sync=sync,
+            ready=lambda url: log.info("serving %s on %s", engine.path, url, extra={"fields": {"url": url}}),
+        )
+
+
+def _tls(certificate: Path | None, key: Path | None) -> "ssl.SSLContext | None":
+    """Read certificate and key.
+
+    Raises:
+        InputError: one is missing or cannot be used.
+    """
+    from dex.engine.server.tls import tls_context
+
+    if certificate is not None and key is not None:
+        return tls_context(certificate, key)
+    if certificate is not None or key is not None:
+        missing = "--tls-key" if key is None else "--tls-cert"
+        raise InputError(f"{missing} is missing", "give both --tls-cert and --tls-key, or none")
+    return None

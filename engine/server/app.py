@@ -1,6 +1,8 @@
 """The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from litestar import HttpMethod, Litestar, Response
@@ -13,27 +15,51 @@ from litestar.types import Scope as AsgiScope
 
 from dex.engine.server.call import Call, check_is_json
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.exchange import Exchange
+from dex.engine.server.front import Front
+from dex.engine.server.health import Health
+from dex.engine.server.metrics import Metrics
+from dex.engine.server.responses import Bug, error_body
 from dex.engine.server.route import Request, Route
 from dex.engine.server.routes import ROUTES
 from dex.engine.server.streaming import Lines
+from dex.engine.server.terms import Terms
+from dex.engine.server.tokens import ANYBODY, check
 from dex.wcl.errors import DexError, NotFound
+from dex.wcl.scopes import Scope
 from dex.wcl.wire import encode
-from dex.wcl.wireerrors import error_to_wire
+
+if TYPE_CHECKING:
+    from dex.engine.server.syncing import Syncing
 
 _JSON = "application/json"
-MAX_BODY_BYTES = 16 * 1024 * 1024
 
 
-def make_app(dispatcher: Dispatcher) -> ASGIApp:
-    """Give the application that serves the engine of a dispatcher, which it does not close."""
+def make_app(
+    dispatcher: Dispatcher,
+    terms: Terms | None = None,
+    *,
+    connections: Callable[[], int] = lambda: 0,
+    syncing: "Syncing | None" = None,
+) -> ASGIApp:
+    """Give the application that serves the engine of a dispatcher, which it does not close.
+
+    `connections` tells how many are open, for the metrics.
+    """
+    metrics = Metrics(dispatcher, connections, syncing)
+    health = Health(dispatcher, syncing)
+
+    def request(may: Callable[[Scope], None]) -> Request:
+        return Request(dispatcher, may, health, metrics)
+
     app = Litestar(
-        route_handlers=[_handler(route, dispatcher) for route in ROUTES],
+        route_handlers=[_handler(route, request) for route in ROUTES],
         openapi_config=None,
-        request_max_body_size=MAX_BODY_BYTES,
-        exception_handlers={HTTPException: _refused_by_framework},
+        request_max_body_size=None,
+        exception_handlers={HTTPException: _refused_by_framework, Exception: _failed},
         logging_config=None,
     )
-    return _with_raw_paths(app)
+    return Front(_with_raw_paths(app), metrics, terms or Terms())
 
 
 def _with_raw_paths(app: ASGIApp) -> ASGIApp:
@@ -47,14 +73,17 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
     return routed
 
 
-def _handler(route: Route, dispatcher: Dispatcher) -> HTTPRouteHandler:
+def _handler(route: Route, make_request: Callable[[Callable[[Scope], None]], Request]) -> HTTPRouteHandler:
     async def handle(request: HttpRequest[Any, Any, Any]) -> Response[Any]:
+        exchange = Exchange.of(request.scope)
+        exchange.route = route.path
         try:
-            _check_path(request.scope["path"])
+            may = _permission(route, exchange)
+            _check_path(request.scope["raw_path"])
             if route.body is not None:
                 check_is_json(request.headers.get("content-type"))
             call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
-            answer = await route.answer(call, Request(dispatcher, lambda _scope: None))
+            answer = await route.answer(call, make_request(may))
         except DexError as error:
             return error_response(error)
         if route.stream:
@@ -65,23 +94,43 @@ def _handler(route: Route, dispatcher: Dispatcher) -> HTTPRouteHandler:
     return HTTPRouteHandler(path, http_method=HttpMethod(route.method), status_code=200)(handle)
 
 
-def _check_path(path: str) -> None:
+def _permission(route: Route, exchange: Exchange) -> Callable[[Scope], None]:
+    """Give what refuses a scope that who asks does not have; the route's own is asked for at once.
+
+    Raises:
+        Unauthorized: who asks is not known.
+        Forbidden: the route needs more.
+    """
+    may = partial(check, (ANYBODY if route.public else exchange.holder).scope)
+    if route.scope is not None:
+        may(route.scope)
+    return may
+
+
+def _check_path(path: bytes) -> None:
     """Refuse a path with an empty segment, which the framework passes over: an empty name would be another path.
 
     Raises:
         NotFound: always for such a path.
     """
-    if "//" in path or (path.endswith("/") and path != "/"):
+    if b"//" in path or (path.endswith(b"/") and path != b"/"):
         raise NotFound("the path has an empty segment", "leave no name in it empty, and end it without a slash")
 
 
 def error_response(error: DexError) -> Response[bytes]:
     """Give the response that tells of an error."""
-    body = msgspec.json.encode({"error": error_to_wire(error)}, enc_hook=str)
-    return Response(body, media_type=_JSON, status_code=error.status)
+    return Response(error_body(error), media_type=_JSON, status_code=error.status)
 
 
 def _refused_by_framework(_request: HttpRequest[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     """Tell of what the framework refused in the form of every other error."""
+    if error.status_code == 404:
+        return error_response(NotFound("there is no such path", "GET /openapi.json tells of all there are"))
     told = {"type": "Refused", "kind": "http", "message": error.detail, "remedy": "see /openapi.json"}
-    return Response(msgspec.json.encode({"error": told}), media_type=_JSON, status_code=error.status_code)
+    body = msgspec.json.encode({"error": told})
+    return Response(body, media_type=_JSON, status_code=error.status_code, headers=error.headers)
+
+
+def _failed(request: HttpRequest[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Tell of what nobody foresaw."""
+    return error_response(Bug.logged(error, Exchange.of(request.scope).id))

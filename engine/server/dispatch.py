@@ -6,7 +6,7 @@ which may take long, have threads of their own, so that whoever waits takes no p
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from dex.engine.machine import MUTATIONS
 from dex.engine.server.commits import SharedCommits
 from dex.engine.server.journalwatch import JournalWatch
 from dex.wcl.commands import Command, GetRow, ShowFreshness
-from dex.wcl.errors import DexError, Unavailable
+from dex.wcl.errors import DexError, RequestTimeoutError, RPCLockConflict, Unavailable
 
 R = TypeVar("R")
 
@@ -24,6 +24,7 @@ _HANDLER_THREADS = 32
 _WAITING_THREADS = 128
 _STREAM_THREADS = 4
 _MOST_QUEUED = 1000
+_REQUEST_SECONDS = 120.0
 
 
 class Lane:
@@ -44,10 +45,12 @@ class Lane:
         if self._busy >= self._limit:
             raise Unavailable(f"{self._busy} {self._name} requests are under way already", "try again later")
         self._busy += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        finally:
-            self._busy -= 1
+        doing = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        doing.add_done_callback(self._leave)
+        return await asyncio.shield(doing)  # whoever waits no longer has not ended it
+
+    def _leave(self, _done: object) -> None:
+        self._busy -= 1
 
     def close(self, *, wait: bool = True) -> None:
         """Finish what is under way, or leave it to end with the engine."""
@@ -57,11 +60,14 @@ class Lane:
 class Dispatcher:
     """Carries out commands for requests. Belongs to one event loop.
 
+    `seconds` is how long a command may take beyond what it asks to wait; `lock_conflicts` counts calls that met a lock.
     Once `stopping` is set nothing waits for what may yet come: streams end, and long polls are refused.
     """
 
-    def __init__(self, engine: LocalEngine) -> None:
+    def __init__(self, engine: LocalEngine, seconds: float = _REQUEST_SECONDS) -> None:
         self.engine = engine
+        self.lock_conflicts = 0
+        self._seconds = seconds
         self.stopping = asyncio.Event()
         self.commits = SharedCommits(engine)
         self._quick = Lane("reading", _QUICK_THREADS, _MOST_QUEUED)
@@ -80,13 +86,20 @@ class Dispatcher:
         if type(command) is GetRow and not command.strict:
             return self.engine.execute(command)  # type: ignore[return-value]  # R by the command's own declaration
         if type(command) in MUTATIONS:
-            (result,) = await self.commits.write((command,))
+            (result,) = await self._in_time(self.commits.write((command,)))
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # as above
         lane = self._lane(command)
-        reading = lane.run(lambda: self.engine.execute(command))
-        return await (self._unless_stopping(reading) if lane is self._waiting else reading)
+        try:
+            return await self._within(lane, lambda: self.engine.execute(command), (command,))
+        except RPCLockConflict:
+            self.lock_conflicts += 1
+            raise
+
+    async def compute(self, work: Callable[[], R]) -> R:
+        """Do what needs no engine and takes a while, such as reading a long text, in a thread."""
+        return await self._quick.run(work)
 
     async def read(self, command: Command[R]) -> R:
         """Carry out a read of a stream: streams wait for each other and hold up nobody else.
@@ -123,10 +136,35 @@ class Dispatcher:
             except DexError as error:
                 return [error]
         if all(type(command) in MUTATIONS for command in commands):
-            return await self.commits.write(commands)
+            return await self._in_time(self.commits.write(commands))
         lanes = [self._lane(command) for command in commands]
         lane = next((lane for lane in (self._waiting, self.handlers) if lane in lanes), self._quick)
-        return await lane.run(lambda: self.engine.execute_many(commands))
+        results = await self._within(lane, lambda: self.engine.execute_many(commands), commands)
+        self.lock_conflicts += sum(isinstance(result, RPCLockConflict) for result in results)
+        return results
+
+    async def _within(self, lane: Lane, work: Callable[[], R], commands: Sequence[Command[Any]]) -> R:
+        """Do the work of commands in a lane, a long poll until the server is being stopped."""
+        doing = lane.run(work)
+        if lane is not self._waiting:
+            return await self._in_time(doing)
+        waits_ms: int = sum(getattr(command, "wait_ms", 0) for command in commands)
+        return await self._in_time(self._unless_stopping(doing), waits_ms / 1000)
+
+    async def _in_time(self, doing: Awaitable[R], waits: float = 0.0) -> R:
+        """Give what comes of it, which may take some seconds more where it waits.
+
+        Raises:
+            RequestTimeoutError: it takes longer.
+        """
+        try:
+            async with asyncio.timeout(self._seconds + waits):
+                return await doing
+        except TimeoutError as error:
+            raise RequestTimeoutError(
+                f"the request took longer than {self._seconds + waits:g} s, and may or may not be carried out",
+                "look before you repeat it",
+            ) from error
 
     def _lane(self, command: Command[Any]) -> Lane:
         if getattr(command, "wait_ms", 0) and getattr(command, "strict", True):

@@ -9,7 +9,8 @@ import logging
 import time
 from typing import Any
 
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from dex.engine.server.exchange import Exchange
 from dex.engine.server.headers import Headers, first, with_security
@@ -37,7 +38,7 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; pass on what is none."""
-        if scope["type"] != "http":
+        if scope["type"] != ScopeType.HTTP:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
@@ -60,13 +61,14 @@ class Front:
         finally:
             self._note(exchange, scope["method"], time.perf_counter() - began)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+    async def _pass_on(self, scope: HTTPScope, receive: Receive, send: Send, exchange: Exchange) -> None:
         headers: Headers = scope["headers"]  # type: ignore[assignment]  # the server makes a list
         if self._terms.tokens is not None:
             exchange.recognise(self._terms.tokens, headers, takes_basic=scope["method"] == "GET")
         elif not self._terms.any_name:
             refuse_other_names(headers)
-        refuse_other_sites(headers)
+        if scope["method"] != "OPTIONS":  # it asks what it may, and is told nothing
+            refuse_other_sites(headers)
         body = bytearray()
         try:
             if await self._read(receive, headers, exchange, body):

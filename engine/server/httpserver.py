@@ -2,26 +2,61 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Any
 
 import uvicorn
 
+from dex.engine.server.guard import Connection, Connections
+from dex.engine.server.limits import Limits
+from dex.engine.server.listening import BACKLOG
+from dex.engine.server.tls import Handshake
+
 _STALLED_SECONDS = 1.0
+_LOOK_SECONDS = 0.5
 
 
 class HttpServer(uvicorn.Server):
-    """Says when it is ready, sets `stopping` when it is told to stop, and then waits for no client that has stalled."""
+    """Says when it is ready, sets `stopping` when it is told to stop, and then waits for no client that has stalled.
 
-    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event, ready: Callable[[], None]) -> None:
+    What waits for its client longer than `limits` allow is closed. With `tls` connections are encrypted.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        stopping: asyncio.Event,
+        ready: Callable[[], None],
+        connections: Connections,
+        limits: Limits,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         super().__init__(config)
         self._stopping = stopping
         self._ready = ready
+        self._connections = connections
+        self._limits = limits
+        self._tls = tls
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as ever, then say so."""
-        await super().startup(sockets)
+        """Take connections, then say so."""
+        loop = asyncio.get_running_loop()
+        self.servers = [
+            await loop.create_server(self._open, sock=listener, backlog=BACKLOG) for listener in sockets or ()
+        ]
+        self._expiring = loop.create_task(self._expire())
+        self.started = True
         self._ready()
+
+    def _open(self) -> asyncio.Protocol:
+        connection = Connection(self._connections, self._limits, self.config, self.server_state, self.lifespan.state)
+        return connection if self._tls is None else Handshake(connection, self._tls, self._limits.head_seconds)
+
+    async def _expire(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            self._connections.expire(asyncio.get_running_loop().time())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted, as far as clients take their answers."""
@@ -31,6 +66,7 @@ class HttpServer(uvicorn.Server):
             await super().shutdown(sockets)
         finally:
             cutting.cancel()
+            self._expiring.cancel()
 
     async def _cut_stalled(self) -> None:
         """Cut connections whose clients take nothing of what is there for them."""

@@ -28,7 +28,6 @@ class Limits:
     body_bytes_per_second: int = 4096
     idle_seconds: float = 75.0
     unread_seconds: float = 30.0
-    request_seconds: float = 120.0
 
 
 class TooLarge(Refused):

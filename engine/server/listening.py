@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import ipaddress
 import json
 import os
 import socket
@@ -9,28 +10,46 @@ from pathlib import Path
 
 from dex.wcl.errors import Refused, Unavailable
 
+BACKLOG = 2048
+"""How many connections may wait to be taken."""
 
-def listen(host: str, port: int) -> socket.socket:
+
+def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     """Give a socket that listens; port 0 is any that is free.
 
     Raises:
         Unavailable: the address is taken, naming the process where the system tells.
-        Refused: there is no such address on this machine, or it may not be used.
+        Refused: there is no such address on this machine, it may not be used, or, unless `anywhere`, others than this
+            machine could reach it.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(2048)
-    except OSError as error:
+        if not anywhere:
+            _refuse_beyond_loopback(listener)
+        listener.listen(BACKLOG)
+    except Refused:
         listener.close()
-        if error.errno == errno.EADDRINUSE:
+        raise
+    except (OSError, OverflowError) as error:
+        listener.close()
+        if getattr(error, "errno", None) == errno.EADDRINUSE:
             remedy = "stop that, or choose another --port"
             raise Unavailable(f"port {port} of {host} is taken{_by(port)}", remedy) from error
-        reason = error.strerror or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise Refused(f"cannot listen on {host} port {port}: {reason}", "choose another --host or --port") from error
     return listener
+
+
+def _refuse_beyond_loopback(listener: socket.socket) -> None:
+    host = listener.getsockname()[0]
+    if not ipaddress.ip_address(host).is_loopback:
+        raise Refused(
+            f"others than this machine can reach {host}, and there are not both tokens and TLS",
+            "add --tokens, --tls-cert and --tls-key, or --insecure where something else guards it",
+        )
 
 
 def _by(port: int) -> str:

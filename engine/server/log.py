@@ -39,8 +39,8 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 
 @contextmanager
-def logging_to_stderr(level: int) -> Iterator[None]:
-    """Write what is logged of at least `level` to standard error meanwhile."""
+def logging_to_stderr(level: int) -> Iterator[logging.Logger]:
+    """Write what is logged of at least `level` to standard error meanwhile; give the server's own logger."""
     handler = _Handler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     before = []
@@ -51,7 +51,7 @@ def logging_to_stderr(level: int) -> Iterator[None]:
         logger.propagate = False
         logger.setLevel(level if name == "dex" else max(level, _LEAST_OF_LIBRARIES))
     try:
-        yield
+        yield logging.getLogger("dex.server")
     finally:
         for logger, old, propagated in before:
             logger.removeHandler(handler)

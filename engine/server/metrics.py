@@ -40,7 +40,7 @@ class Metrics:
             registry=registry,
         )
         self._commits = Counter("dex_commits", "Commits to the database", registry=registry)
-        self.lock_conflicts = Counter("dex_lock_conflicts", "Calls refused because of a lock", registry=registry)
+        self._conflicts = Counter("dex_lock_conflicts", "Calls refused because of a lock", registry=registry)
         self._database = Gauge("dex_database_bytes", "Size of the database and its log", registry=registry)
         self._journal = Gauge("dex_journal_bytes", "Size of the records in the journal", registry=registry)
         self._open = Gauge("dex_http_connections", "Open connections", registry=registry)
@@ -53,8 +53,8 @@ class Metrics:
     async def render(self) -> str:
         """Give all of them, those of sync included."""
         vitals = await asyncio.to_thread(self._dispatcher.engine.vitals)
-        self._commits.reset()
-        self._commits.inc(vitals.commits)
+        _set(self._commits, vitals.commits)
+        _set(self._conflicts, self._dispatcher.lock_conflicts)
         self._database.set(vitals.database_bytes)
         self._journal.set(vitals.journal_bytes)
         self._open.set(self._connections())
@@ -65,3 +65,9 @@ class Metrics:
         if self._syncing is not None:
             return self._syncing.metrics()
         return as_seen_from_outside(await self._dispatcher.execute(ShowSyncTotals()))
+
+
+def _set(counter: Counter, total: int) -> None:
+    """Let a counter tell what is counted elsewhere."""
+    counter.reset()
+    counter.inc(total)

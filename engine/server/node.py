@@ -1,7 +1,7 @@
 """One node: an engine, the work that belongs to it, and the server in front of it, from start to stop (spec: K-01)."""
 
-import logging
 import signal
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,14 +12,16 @@ import uvicorn
 from dex.engine.local import LocalEngine
 from dex.engine.server.app import make_app
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.guard import Connections
 from dex.engine.server.httpserver import HttpServer
+from dex.engine.server.limits import make_room_for_files
 from dex.engine.server.listening import ServingLock, listen
-from dex.wcl.errors import DexError
+from dex.engine.server.terms import Terms
 
 if TYPE_CHECKING:
+    from dex.engine.server.syncing import Syncing
     from dex.engine.sync.service import Sync
 
-_log = logging.getLogger("dex.server")
 # How long requests that were accepted may take after the server was told to stop.
 _GRACE_SECONDS = 30
 
@@ -31,7 +33,15 @@ class Address(NamedTuple):
     port: int
 
 
-def serve(engine: LocalEngine, address: Address, *, sync: "Sync | None" = None, ready: Callable[[str], None]) -> None:
+def serve(
+    engine: LocalEngine,
+    address: Address,
+    *,
+    terms: Terms,
+    tls: ssl.SSLContext | None = None,
+    sync: "Sync | None" = None,
+    ready: Callable[[str], None],
+) -> None:
     """Serve an engine until SIGINT or SIGTERM; what was accepted is finished.
 
     Works the Steps of the Flows that the engine knows, and `sync` if there is one. `ready` is called with the URL
@@ -39,33 +49,48 @@ def serve(engine: LocalEngine, address: Address, *, sync: "Sync | None" = None, 
 
     Raises:
         Unavailable: the address or the data directory is another process's.
-        Refused: the address cannot be used.
+        Refused: the address cannot be used, or is beyond this machine and the terms are not made for that.
         KeyboardInterrupt: it was SIGINT.
     """
-    listener = listen(*address)
+    safe = terms.any_name or (terms.tokens is not None and tls is not None)
+    listener = listen(address.host, address.port, anywhere=safe)
     host, port = listener.getsockname()[:2]
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    url = f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}"
     lock = ServingLock(engine.path.parent)
     dispatcher = Dispatcher(engine)
     try:
         lock.take(url)
         engine.flows.worker.start()
-        with _syncing(sync), _stopped_by_sigterm():
-            HttpServer(_config(dispatcher), dispatcher.stopping, lambda: ready(url)).run(sockets=[listener])
+        with _syncing(sync) as syncing, _stopped_by_sigterm():
+            make_server(dispatcher, terms, lambda: ready(url), tls=tls, syncing=syncing).run(sockets=[listener])
     finally:
         dispatcher.close()
         lock.release()
         listener.close()
 
 
-def _config(dispatcher: Dispatcher) -> uvicorn.Config:
-    return uvicorn.Config(
-        make_app(dispatcher),
+def make_server(
+    dispatcher: Dispatcher,
+    terms: Terms,
+    ready: Callable[[], None],
+    *,
+    tls: ssl.SSLContext | None = None,
+    syncing: "Syncing | None" = None,
+) -> HttpServer:
+    """Give the server of an engine, which takes connections once it runs on a socket."""
+    connections = Connections(make_room_for_files(terms.limits))
+    config = uvicorn.Config(
+        make_app(dispatcher, terms, connections=connections.__len__, syncing=syncing),
+        interface="asgi3",
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+    return HttpServer(config, dispatcher.stopping, ready, connections, terms.limits, tls)
 
 
 @contextmanager
@@ -82,23 +107,13 @@ def _stopped_by_sigterm() -> Iterator[None]:
 
 
 @contextmanager
-def _syncing(sync: "Sync | None") -> Iterator[None]:
-    """Write to the Attribute Stores meanwhile; a worker that ends with an error is told of in the log."""
+def _syncing(sync: "Sync | None") -> "Iterator[Syncing | None]":
+    """Write to the Attribute Stores meanwhile."""
     if sync is None:
-        yield
+        yield None
         return
-    stop = threading.Event()
+    from dex.engine.server.syncing import Syncing
 
-    def work() -> None:
-        try:
-            sync.run(stop)
-        except DexError as error:
-            _log.error("sync has ended: %s", error)  # the error says all; a traceback helps nobody
-
-    thread = threading.Thread(target=work, name="dex-sync", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    syncing = Syncing(sync)
+    with syncing.running():
+        yield syncing

@@ -6,6 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 from dex.engine.server.call import Call, Parameter
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.health import Health
+from dex.engine.server.metrics import Metrics
 from dex.wcl.commands import Command
 from dex.wcl.scopes import SCOPES, Scope, scope_of
 
@@ -19,6 +21,8 @@ class Request:
 
     dispatcher: Dispatcher
     may: Callable[[Scope], None]
+    health: Health
+    metrics: Metrics
 
 
 @dataclass(frozen=True, kw_only=True)

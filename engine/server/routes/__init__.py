@@ -1,7 +1,7 @@
 """Every path of the HTTP interface (spec: K-01)."""
 
 from dex.engine.server.route import Route
-from dex.engine.server.routes import commands, document, feeds, flows, patterns, stores, sync
+from dex.engine.server.routes import commands, document, feeds, flows, patterns, service, stores, sync
 
 ROUTES: tuple[Route, ...] = (
     *commands.ROUTES,
@@ -11,4 +11,5 @@ ROUTES: tuple[Route, ...] = (
     *sync.ROUTES,
     *patterns.ROUTES,
     *document.ROUTES,
+    *service.ROUTES,
 )

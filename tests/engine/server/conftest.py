@@ -10,10 +10,10 @@ import pytest
 import uvicorn
 
 from dex.engine.local import LocalEngine
-from dex.engine.server import node
 from dex.engine.server.dispatch import Dispatcher
-from dex.engine.server.httpserver import HttpServer
 from dex.engine.server.listening import listen
+from dex.engine.server.node import make_server
+from dex.engine.server.terms import Terms
 from tests.directories import fast_directory
 
 
@@ -39,11 +39,11 @@ class Server:
 
 
 @contextmanager
-def served(engine: LocalEngine) -> Iterator[Server]:
+def served(engine: LocalEngine, terms: Terms | None = None) -> Iterator[Server]:
     """Serve an engine on 127.0.0.1, as `dex serve` does."""
     listener = listen("127.0.0.1", 0)
     dispatcher, ready = Dispatcher(engine), threading.Event()
-    server = HttpServer(node._config(dispatcher), dispatcher.stopping, ready.set)
+    server = make_server(dispatcher, Terms() if terms is None else terms, ready.set)
     thread = threading.Thread(target=server.run, args=([listener],), name="server")
     thread.start()
     ready.wait()
