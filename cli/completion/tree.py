@@ -299,7 +299,17 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         {"--store": ("ATTRIBUTE_STORE", "Only of this Attribute Store."), "--limit": ("N", "How many at most.")},
     ),
     "sync metrics": ([], {}),
-    "serve": ([], {"--host": ("H", "Address to listen on."), "--port": ("P", "Port to listen on; 0 is any.")}),
+    "serve": (
+        [],
+        {
+            "--host": ("H", "Address to listen on."),
+            "--port": ("P", "Port to listen on; 0 is any."),
+            "--tokens": ("FILE", "YAML list of {name, token, scope}."),
+            "--tls-cert": ("FILE", "Certificate with its chain, PEM."),
+            "--tls-key": ("FILE", "Its key, PEM."),
+            "--insecure": (None, "Let others than this machine in without tokens or TLS."),
+        },
+    ),
     "smoke": ([], {"--report": ("junit:FILE", "Also write a report for CI.")}),
     "config show": ([], {}),
     "context list": ([], {}),
