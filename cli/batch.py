@@ -10,8 +10,9 @@ from typing import Any
 from dex.cli.exits import DONE, exit_code, one_line, write_error
 from dex.cli.junit import Case, report_path, write_junit
 from dex.cli.progress import progress
-from dex.cli.scripts import Statement, consent, read_script, run_statement
+from dex.cli.scripts import Statement, consent, read_statements, run_statement
 from dex.cli.session import Session
+from dex.cli.values import read_text
 from dex.wcl.errors import DexError, InputError
 from dex.wcl.wire import to_json
 from dex.wcl.wireerrors import error_to_json
@@ -32,8 +33,8 @@ class Batch:
         self.failed = 0
         self.code = DONE
 
-    def read(self, files: list[str]) -> None:
-        """Read the statements of files, and get consent to what they destroy.
+    def read(self, files: list[str], piped: str | None) -> None:
+        """Read the statements of files, and get consent to what they destroy; `piped` is what came for `-` already.
 
         Raises:
             InputError: a file cannot be read, or a statement of it unless tolerant.
@@ -42,7 +43,8 @@ class Batch:
         where = "files"
         try:
             for where in expand(files):
-                self.statements += read_script(where, tolerant=self.tolerant)
+                text = read_text(where) if piped is None else piped
+                self.statements += read_statements(text, where, tolerant=self.tolerant)
             where = "consent"
             if not self.dry:
                 consent(self.session, self.statements)
@@ -99,9 +101,15 @@ class Batch:
 
 
 def run_batch(
-    session: Session, files: list[str], *, tolerant: bool = False, dry: bool = False, report: str | None = None
+    session: Session,
+    files: list[str],
+    *,
+    tolerant: bool = False,
+    dry: bool = False,
+    report: str | None = None,
+    piped: str | None = None,
 ) -> int:
-    """Run scripts and give the exit code.
+    """Run scripts and give the exit code; `piped` is the text of standard input, where that was read before.
 
     Raises:
         InputError: a file cannot be read; nothing has run then.
@@ -110,7 +118,7 @@ def run_batch(
     target = report_path(report)
     batch = Batch(session, [], tolerant=tolerant, dry=dry)
     try:
-        batch.read(files)
+        batch.read(files, piped)
         _write(session, batch)
     finally:
         if target is not None:

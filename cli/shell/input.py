@@ -5,7 +5,7 @@ so that the shell runs exactly what the command line runs.
 """
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -66,6 +66,25 @@ def is_whole(text: str) -> bool:
     if kind == "wcl":
         return is_complete(text) or not split(text)
     return kind != "json" or _json_is_whole(text)
+
+
+def inputs_of(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a file into what a person would have typed, each with its line from 1; the last may not be whole."""
+    pending, first = "", 1
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        if not pending:
+            first = number
+        pending = f"{pending}\n{line}" if pending else line
+        if is_whole(pending):
+            yield first, pending
+            pending = ""
+    if pending:
+        yield first, pending
+
+
+def is_wcl_alone(text: str) -> bool:
+    """Tell whether a file has nothing but statements of WCL, right or wrong ones."""
+    return all(kind_of(span.text) in ("wcl", "other") for span in split(text))
 
 
 def statement_to_edit(text: str) -> str | None:

@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 import time
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from prompt_toolkit import PromptSession
@@ -19,17 +21,18 @@ from dex import __version__
 from dex.cli import app
 from dex.cli.color import wants_color
 from dex.cli.deadline import Expired
-from dex.cli.exits import DONE, conclude
+from dex.cli.exits import DONE, conclude, warn
 from dex.cli.session import Host, Session
 from dex.cli.shell.completer import ShellCompleter
 from dex.cli.shell.editor import edit
 from dex.cli.shell.history import open_history
-from dex.cli.shell.input import arguments_of, is_whole, kind_of, statement_to_edit
+from dex.cli.shell.input import arguments_of, inputs_of, is_wcl_alone, is_whole, kind_of, statement_to_edit
 from dex.cli.shell.lexer import ShellLexer
 from dex.cli.shell.meta import run_meta
 from dex.cli.shell.names import LiveNames, target_exists
 from dex.cli.shell.results import Results
 from dex.cli.shell.toolbar import toolbar_text
+from dex.cli.values import read_text
 from dex.wcl.commands import Freshness, ShowFreshness
 from dex.wcl.errors import DexError, InputError
 
@@ -41,7 +44,7 @@ _TARGET = ("data-dir", "endpoint", "token", "config", "context", "flows")
 class Shell:
     """One shell: its session, whose engine every command shares, and what the person has set.
 
-    `last` is the last statement or command, `draft` what the next prompt starts with.
+    `last` is the last statement or command and `code` how it ended, `draft` what the next prompt starts with.
     """
 
     def __init__(self, session: Session) -> None:
@@ -51,11 +54,11 @@ class Shell:
         self.timing = False
         self.leaving = False
         self.last = ""
+        self.code = DONE
         self.draft = ""
+        self._including: list[str] = []
         self._freshness: Freshness | None = None
         self._names = LiveNames(session)
-        self._prompt = self._make_prompt()
-        self._prompt.app.renderer.cpr_not_supported_callback = None
 
     def run(self) -> int:
         """Serve the person until they leave, and give the exit code."""
@@ -85,7 +88,35 @@ class Shell:
                 self.last = text.strip()
                 self.run_command(arguments_of(text))
         except Exception as error:  # noqa: BLE001 - no error ends the shell
-            conclude(error, self.session.style)
+            self.code = conclude(error, self.session.style)
+
+    def include(self, file: str) -> None:
+        """Carry out a file: as `batch` does where it has WCL alone, or else as `run_lines`.
+
+        Raises:
+            InputError: it cannot be read, or is being carried out already.
+        """
+        if os.path.realpath(file) in self._including:
+            raise InputError(f"{file} includes itself", "leave that line out", file=file)
+        text = read_text(file) if Path(file).exists() else ""
+        if is_wcl_alone(text):
+            self.run_command(["batch", "--", file])  # which also knows patterns, and what to say of a missing file
+        else:
+            self.run_lines(file, text)
+
+    def run_lines(self, file: str, text: str) -> int:
+        """Carry out a file's text as if each line were typed, up to one that fails, and give the exit code of that."""
+        self._including.append(os.path.realpath(file))
+        self.code = DONE
+        for line, entered in inputs_of(text):
+            self.execute(entered)
+            if self.code != DONE:
+                stopped = f"{file}:{line}: this failed, and nothing after it was run"
+                warn(DexError(stopped, file=file, line=line), self.session.style)
+            if self.code != DONE or self.leaving:
+                break
+        self._including.pop()
+        return self.code
 
     def run_command(self, arguments: list[str]) -> None:
         """Run a command line of `dex` on the shell's engine, and write its error if it has one."""
@@ -95,13 +126,13 @@ class Shell:
         start = time.perf_counter()
         try:
             with self.results.open():
-                app.run(arguments, host)
+                self.code = app.run(arguments, host)
         except BrokenPipeError:
             pass  # the person has left the pager
         except (Exception, KeyboardInterrupt, Expired) as error:  # noqa: BLE001 - as above
             if isinstance(error, KeyboardInterrupt):
                 sys.stderr.write("\n")  # the terminal has shown ^C in the middle of a line
-            conclude(error, host.style or self.session.style)
+            self.code = conclude(error, host.style or self.session.style)
         if self.timing:
             self.note(f"{time.perf_counter() - start:.3f} s")
 
@@ -137,10 +168,12 @@ class Shell:
         if renderer.cpr_support != CPR_Support.SUPPORTED:
             renderer._min_available_height = 1  # noqa: SLF001 - nothing public says so
 
-    def _make_prompt(self) -> PromptSession[str]:
+    @cached_property
+    def _prompt(self) -> PromptSession[str]:
+        """The prompt, which nobody needs who only has a file carried out."""
         color = wants_color(self.session.settings["color"], sys.stdout, os.environ)
         options = [f"--{name}={self.session.flags[name]}" for name in _TARGET if name in self.session.flags]
-        return PromptSession(
+        prompt: PromptSession[str] = PromptSession(
             PROMPT,
             prompt_continuation=CONTINUATION,
             multiline=Condition(lambda: not is_whole(get_app().current_buffer.document.text)),
@@ -158,6 +191,8 @@ class Shell:
             # Results may go to a file while the person types on.
             output=None if sys.stdout.isatty() or not sys.stderr.isatty() else create_output(sys.stderr),
         )
+        prompt.app.renderer.cpr_not_supported_callback = None
+        return prompt
 
     def _toolbar(self) -> str:
         mode = self.mode

@@ -1,5 +1,6 @@
 r"""The backslash commands: one row each of COMMANDS, which `\?` and completion read too (spec: P-01)."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -27,6 +28,9 @@ class Shell(Protocol):
 
     def run_command(self, arguments: list[str]) -> None:
         """Run a command line of `dex`."""
+
+    def include(self, file: str) -> None:
+        """Carry out what is in a file."""
 
     def note(self, text: str) -> None:
         """Tell the person something that is no result."""
@@ -118,7 +122,7 @@ def _edit(shell: Shell, path: str | None) -> None:
 def _include(shell: Shell, path: str | None) -> None:
     if path is None:
         raise InputError(r"\i needs a file", r"write \i FILE")
-    shell.run_command(["batch", "--", path])
+    shell.include(os.path.expanduser(path))  # noqa: PTH111 - what is no path, as a pattern, stays as it is
 
 
 def _stores(shell: Shell, name: str | None) -> None:
@@ -134,7 +138,7 @@ COMMANDS: dict[str, Meta] = {
     r"\q": Meta("", "leave, as Ctrl-D does", _quit),
     r"\d": Meta("[STORE]", "list the stores, or describe one", _stores),
     r"\df": Meta("[FEED]", "list the feeds, or describe one", _feeds),
-    r"\i": Meta("FILE", "run a script of WCL, as `batch` does", _include),
+    r"\i": Meta("FILE", "run a file: WCL as `batch` does, or what can be typed here", _include),
     r"\e": Meta("[FILE]", "edit the last or half-typed statement or a file; Enter runs it", _edit),
     r"\o": Meta("[FILE]", "send results to a file, or back to the screen", _output),
     r"\format": Meta("[FORMAT]", f"show results as one of {', '.join(FORMATS)}", _format),

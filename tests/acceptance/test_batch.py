@@ -212,3 +212,26 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(dex: De
             assert (done.code, done.out, done.err.count("\n")) == (2, b"", 1)
             assert done.err.startswith(f"error: the report {name} cannot be written: {told}")
     assert dex.ok("feed", "list").json == []
+
+
+@pytest.mark.spec("P-01", "P-02", "X-03")
+def test_lines_of_the_shell_can_be_piped(dex: Dex) -> None:
+    """Every kind of input, with the exit code of the one that fails; what is WCL alone stays a batch."""
+    lines = [
+        "store define s --key k",
+        "store put s a v --named k=1",
+        "DEFINE FEED",
+        "  f;",
+        "\\df",
+        "store get s a --raw",
+    ]
+    done = dex(input="\n".join(lines))
+    assert (done.code, done.err) == (0, "")
+    defined, put, feed, feeds, row = done.text.splitlines()
+    assert ('"name":"s"' in defined, '"seq":2' in put, '"define_feed"' in feed, row) == (True, True, True, "v")
+    assert feeds == '[{"name":"f","stage":"active","stores":[]}]'
+    done = dex("-o", "csv", input="feed list\nstore nope\nfeed list\n")
+    assert (done.code, done.text.splitlines()) == (2, ["name,stage,stores", 'f,active,"[]"'])
+    assert done.err.endswith("warning: -:2: this failed, and nothing after it was run\n")
+    assert dex(input="store drop s\n").code == 1
+    assert dex.ok("--yes", input="store drop s\n").json["status"] == "dropped"

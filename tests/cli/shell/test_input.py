@@ -2,7 +2,7 @@
 
 import pytest
 
-from dex.cli.shell.input import arguments_of, is_whole, kind_of, split_words
+from dex.cli.shell.input import arguments_of, inputs_of, is_wcl_alone, is_whole, kind_of, split_words
 from dex.wcl.errors import InputError
 
 
@@ -100,3 +100,36 @@ def test_input_becomes_arguments_of_dex(text: str, arguments: list[str]) -> None
 def test_an_open_quote_is_one_clear_error() -> None:
     with pytest.raises(InputError, match="a quote is not closed"):
         split_words("store put a.b don't")
+
+
+@pytest.mark.spec("P-01", "P-02")
+def test_a_file_is_cut_into_what_one_would_type() -> None:
+    """Statements and JSON go on over lines, a command is one line; each is told with its first line."""
+    text = "\ufeff-- it's a note\nDEFINE FEED\n  f;\nfeed append f k it's\n\n{\n}\n\\df\nSHOW FEEDS"
+    assert list(inputs_of(text)) == [
+        (1, "-- it's a note"),
+        (2, "DEFINE FEED\n  f;"),
+        (4, "feed append f k it's"),
+        (5, ""),
+        (6, "{\n}"),
+        (8, r"\df"),
+        (9, "SHOW FEEDS"),
+    ]
+
+
+@pytest.mark.spec("P-01", "X-04")
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("", True),
+        ('-- store list\nSHOW FEEDS;\nDROP FEED "store list";', True),
+        ("SHOW FEEDS;\nboo;", True),
+        ("SHOW FEEDS;\nstore list", False),
+        ("store list", False),
+        ('{"command": "show_feeds"}', False),
+        ("SHOW FEEDS;\n\\df", False),
+    ],
+)
+def test_a_file_of_wcl_alone_is_known(text: str, alone: bool) -> None:
+    """Wrong statements are WCL too, so that a batch says what is wrong with them."""
+    assert is_wcl_alone(text) is alone

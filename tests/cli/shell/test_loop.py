@@ -1,5 +1,6 @@
 """The loop over a made-up keyboard: what inputs do, and that nothing ends the shell but leaving."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -144,6 +145,24 @@ def test_a_script_runs_as_batch_does(typed: Type, capsys: pytest.CaptureFixture[
     (home / "a.wcl").write_text("DEFINE FEED a.b; SHOW FEEDS")
     typed(r"\i a.wcl;")
     assert '"file":"a.wcl","line":1,"column":18,"status":"ok"' in capsys.readouterr().out
+
+
+@pytest.mark.spec("P-01", "P-02")
+def test_a_file_of_other_lines_runs_as_if_they_were_typed(
+    typed: Type, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    """Commands, statements, JSON and backslash commands, up to the line that fails; files in files too."""
+    (home / "inner").write_text("feed append a.b k v\n\\i inner\nfeed list\n")
+    (home / "outer").write_text(
+        'DEFINE FEED\n  a.b;\n{"command":\n  "show_feeds"}\n\\format csv\n\\i ~/inner\nfeed list\n'
+    )
+    typed(r"\i outer")
+    out, err = capsys.readouterr()
+    defined, shown, *appended = out.splitlines()
+    assert ('"status":"created"' in defined, shown[:13], appended[1:]) == (True, '[{"name":"a.b', ["1,1,false"])
+    first, *stops = (json.loads(line) for line in err.splitlines())
+    assert first["error"]["message"] == "inner includes itself"
+    assert [(one["warning"]["file"], one["warning"]["line"]) for one in stops] == [(f"{home}/inner", 2), ("outer", 6)]
 
 
 @pytest.mark.spec("P-01")
