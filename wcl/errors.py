@@ -22,7 +22,7 @@ DexError
 ├── Unavailable (503)              try again later
 │   ├── LongPollTimeoutError       what was waited for has not happened yet
 │   └── RequestTimeoutError        no answer within the time allowed
-└── WorkerInvocationError (500)    a handler failed; nothing of its call was kept
+└── WorkerInvocationError (400)    a handler failed, and not the engine; nothing of its call was kept
     ├── InvalidStepResultError     a handler returned what it may not return
     └── RetryAfterError            a handler asks to be tried again after a delay
 
@@ -223,7 +223,7 @@ class WorkerInvocationError(DexError):
     """
 
     kind = "failed"
-    status = 500
+    status = 400
 
 
 class InvalidStepResultError(WorkerInvocationError):

@@ -13,6 +13,10 @@ from dex.wcl.wire import any_command, decode_commands, to_json
 from dex.wcl.wireerrors import error_to_wire
 
 
+# What is longer takes longer to read than to hand to a thread.
+_SHORT_BYTES = 64 * 1024
+
+
 class WclText(msgspec.Struct, forbid_unknown_fields=True):
     """Statements of WCL, with semicolons between them."""
 
@@ -23,7 +27,7 @@ async def _wcl(call: Call, request: Request) -> list[StatementResult]:
     from dex.wcl.parser import parse
 
     text = call.json(WclText, _TEXT).text
-    commands = [statement.command for statement in parse(text)]
+    commands = [statement.command for statement in await request.dispatcher.compute(lambda: parse(text))]
     request.may(scope_of_all(list(commands)))
     results = []
     for command in commands:
@@ -34,7 +38,10 @@ async def _wcl(call: Call, request: Request) -> list[StatementResult]:
 
 
 async def _commands(call: Call, request: Request) -> Any:
-    commands, many = decode_commands(call.body)
+    if len(call.body) <= _SHORT_BYTES:
+        commands, many = decode_commands(call.body)
+    else:
+        commands, many = await request.dispatcher.compute(lambda: decode_commands(call.body))
     request.may(scope_of_all(commands))
     if not many:
         return await request.dispatcher.execute(commands[0])

@@ -23,6 +23,7 @@ class Server:
 
     url: str
     engine: LocalEngine
+    dispatcher: Dispatcher
     uvicorn: uvicorn.Server
     thread: threading.Thread
 
@@ -47,7 +48,7 @@ def served(engine: LocalEngine, terms: Terms | None = None) -> Iterator[Server]:
     thread = threading.Thread(target=server.run, args=([listener],), name="server")
     thread.start()
     ready.wait()
-    running = Server(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, server, thread)
+    running = Server(f"http://127.0.0.1:{listener.getsockname()[1]}", engine, dispatcher, server, thread)
     try:
         yield running
     finally:
