@@ -68,7 +68,7 @@ class Schedule:
             self.writer._submit_due(Now(), self.stop)
             done = threading.Event()
             done.set()
-            self.writer._acknowledge(done)
+            self.writer._acknowledger._acknowledge(done)
             if self.destination.calls:
                 break
         return self.destination.take()

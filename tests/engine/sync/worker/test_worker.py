@@ -7,7 +7,7 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.clock import SystemClock
-from dex.engine.sync import storewriter
+from dex.engine.sync import acknowledger, storewriter
 from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import FailedPrecondition, Unavailable
 from tests.engine.conftest import OpenEngine
@@ -101,7 +101,7 @@ def test_a_lease_too_short_for_a_write_leaves_the_worker_at_rest(client: Client,
 @pytest.mark.spec("Y-26")
 def test_what_cannot_be_acknowledged_is_written_again_after_a_pause(client: Client, monkeypatch: Any) -> None:
     """A full disk: the worker goes on, and does not write the same without a pause."""
-    monkeypatch.setattr(storewriter, "_FAULT_SECONDS", 0.1)
+    monkeypatch.setattr(acknowledger, "FAULT_SECONDS", 0.1)
     start(client, "a")
     destination = Scripted()
     write = client.engine.flows.parts.writer.write
@@ -120,7 +120,7 @@ def test_what_cannot_be_acknowledged_is_written_again_after_a_pause(client: Clie
 
 @pytest.mark.spec("Y-26")
 def test_a_file_that_cannot_be_read_for_a_while_stops_nothing(client: Client, monkeypatch: Any) -> None:
-    monkeypatch.setattr(storewriter, "_FAULT_SECONDS", 0.01)
+    monkeypatch.setattr(storewriter, "FAULT_SECONDS", 0.01)
     start(client, "a")
     destination = Scripted()
     worker = worker_of(client.engine.flows.parts, {"orders": destination})
@@ -196,7 +196,7 @@ class Slow(Scripted):
 
     def _look(self, call: Call):
         self.calls.clear()
-        self.most = max(self.most, len(self.writer._busy))
+        self.most = max(self.most, len(self.writer._acknowledger._busy))
         return written(call)
 
 
@@ -207,5 +207,5 @@ def test_what_is_in_hands_is_bounded_however_large_the_backlog_is(client: Client
     worker = worker_of(client.engine.flows.parts, {"orders": slow})
     (slow.writer,) = worker._writers
     worker.run(threading.Event(), until_empty=True)
-    assert slow.most <= storewriter._UNACKNOWLEDGED
+    assert slow.most <= acknowledger._UNACKNOWLEDGED
     assert len(slow.rows) == 700
