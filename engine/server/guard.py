@@ -14,7 +14,7 @@ from typing import Any
 
 import httptools
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from dex.engine.server.limits import HeadTooLarge, Limits, TooSlow
@@ -26,6 +26,7 @@ _NEVER = float("inf")
 _LAST_WORDS_SECONDS = 2.0
 # A client that sends too much is read on for this many times the limit, so that it gets to see its answer.
 _MOST_DROPPED = 4
+_BODY_HEADERS = (b"content-length", b"transfer-encoding")
 
 
 class Connections:
@@ -179,6 +180,8 @@ class Connection(HttpToolsProtocol):
         """Hand the request over, whose body is yet to come."""
         if not self.url.startswith(b"/") and httptools.parse_url(self.url).path is None:
             raise _NoPath
+        if self.parser.should_upgrade() and any(name in _BODY_HEADERS for name, _ in self.headers):
+            raise _BodyOfUpgrade
         super().on_headers_complete()
         self._reading = _Reading.BODY
         self._head_bytes = 0
@@ -203,9 +206,13 @@ class Connection(HttpToolsProtocol):
 
     # What the application does.
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def on_response_complete(self) -> None:
         """Wait for the next request, or begin with the one that has come meanwhile."""
-        if self.pipeline or not self.cycle.more_body:
+        if not self._running.more_body:
             self._accepted -= 1
         super().on_response_complete()
         self._unset_keepalive_if_required()  # there is `deadline`
@@ -261,6 +268,8 @@ def _told(cause: BaseException | None) -> DexError:
     """Give what a client is told of what ended the parser."""
     if isinstance(cause, _TooMuch):
         return HeadTooLarge("the path and headers are too long", "send less")
+    if isinstance(cause, _BodyOfUpgrade):
+        return InputError("a request that asks for another protocol has a body", "send it without Upgrade")
     if not isinstance(cause, _EXPECTED):
         _log.error("reading a request failed", exc_info=cause)
     return InputError("this is not a valid HTTP/1.1 request", "send HTTP/1.1, and percent-encode the path")
@@ -272,6 +281,10 @@ class _TooMuch(Exception):
 
 class _NoPath(Exception):
     """What is asked for is no path."""
+
+
+class _BodyOfUpgrade(Exception):
+    """The body of a request with Upgrade, which the parser would leave out."""
 
 
 # None is what the parser finds by itself.
