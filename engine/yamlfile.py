@@ -57,12 +57,19 @@ def entries(node: "Node", what: str, faults: list[Fault]) -> dict[str, Entry]:
         return found
     for key_node, value_node in node.value or ():
         key, line = str(key_node.value), line_of(key_node)
-        if key in found:
+        if not (_is_text(key) and _is_text(value_node.value)):
+            faults.append(Fault(line, f"in {what} the key {key!r} has a character that is no text", "leave it out"))
+        elif key in found:
             twice = f"in {what} the key {key!r} comes twice, in lines {found[key].line} and {line}"
             faults.append(Fault(line, twice, "keep one of them"))
         else:
             found[key] = Entry(line, value_node)
     return found
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether a scalar can be kept anywhere: escapes may stand for NUL and for halves of a character."""
+    return not isinstance(value, str) or not any(each == "\0" or "\ud800" <= each <= "\udfff" for each in value)
 
 
 def unknown_keys(found: dict[str, Entry], known: Iterable[str]) -> dict[str, Fault]:

@@ -60,6 +60,10 @@ _MARKS = (
 )
 
 
+# PostgreSQL takes 256 MiB as one parameter, in which a value is up to six times as long as it is stored.
+_MANY_BYTES = 2**25
+
+
 class Pending(NamedTuple):
     """A marked attribute: its key, the position of the mark, when it was first made, and the latest stored value.
 
@@ -146,12 +150,22 @@ def due_run(connection: sqlite3.Connection, store: str, run: int, now_ms: int, h
     return None if row is None else PendingRun(*row)
 
 
-def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> list[Pending]:
-    """Give up to `limit` marked attributes of a run with their latest values, plain ones first (spec: Y-13)."""
-    plain = connection.execute(_PLAIN, (store, run, limit)).fetchall()
-    rows = [connection.execute(_PENDING_KEY, (store, run, key)).fetchone() for (key,) in plain]
-    rows += connection.execute(_PENDING_INSTANCES, (store, run, limit - len(rows)))
-    return [Pending(*row) for row in rows]
+def batch(connection: sqlite3.Connection, store: str, run: int, limit: int) -> tuple[list[Pending], bool]:
+    """Give up to `limit` marked attributes of a run with their latest values, plain ones first; tell if these are all.
+
+    Instances that come after many bytes are left for another transaction; plain ones are never parted (spec: Y-13).
+    """
+    keys = [key for (key,) in connection.execute(_PLAIN, (store, run, limit))]
+    found = [Pending(*connection.execute(_PENDING_KEY, (store, run, key)).fetchone()) for key in keys]
+    if len(found) == limit:
+        return found, False
+    size = sum(len(each.data or b"") for each in found)
+    for row in connection.execute(_PENDING_INSTANCES, (store, run, limit - len(found) + 1)):
+        if len(found) == limit or size > _MANY_BYTES:
+            return found, False
+        found.append(Pending(*row))
+        size += len(found[-1].data or b"")
+    return found, True
 
 
 def stores(connection: sqlite3.Connection) -> list[str]:

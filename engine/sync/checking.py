@@ -133,7 +133,12 @@ def _fencing_problems(store: StoreConfig, table: TableSchema | None) -> list[str
     unfit = [column for column, types in _FENCING_TYPES.items() if table.columns[column].type not in types]
     required = [name for name, column in table.columns.items() if column.required and name not in _FENCING_TYPES]
     if unfit or required:
-        return [f"the fencing table {table.name} does not do with its columns {', '.join(unfit + required)}; {remedy}"]
+        names = ", ".join(unfit + required)
+        return [f"the fencing table {table.name} cannot be used because of its columns {names}; {remedy}"]
+    try:
+        store.name.encode(table.columns["store_name"].encoding or "utf-8")
+    except UnicodeEncodeError:
+        return ["its name has characters that the character set of the database does not have"]
     return []
 
 

@@ -112,7 +112,7 @@ def _read(root: _Section, environ: Mapping[str, str]) -> SyncConfig:
         attempt_timeout=_duration(section, "syncAttemptTimeout", defaults.attempt_timeout),
         retry=_retry_policy(section.section("syncRetryPolicy")),
         lease_duration=_duration(lease, "duration", defaults.lease_duration),
-        cluster_id=cluster.value("id", str, "") or None,
+        cluster_id=cluster.value("id", _cluster_id, "") or None,
     )
     for each in (root, section, lease, cluster):
         each.done()
@@ -209,6 +209,13 @@ def _scalar(node: "Node") -> str:
 def _type(text: str) -> str:
     if text != "postgres":
         raise InputError(f"{text!r} is not a type of store", "write `type: postgres`, the only one")
+    return text
+
+
+def _cluster_id(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        # Databases of other character sets could not store it.
+        raise InputError(f"{text!r} is not an ASCII text", "write letters and digits such as shop-1")
     return text
 
 

@@ -159,7 +159,7 @@ class StoreWriter:
         with self._parts.readers.snapshot() as snapshot:
             # Much may have happened while it stood in line: an attempt that failed, an older run that has marks again.
             pending = backlog.due_run(snapshot.connection, self._name, run, *self._now_and_horizon())
-            entries = backlog.batch(snapshot.connection, self._name, run, self._config.batch_size)
+            entries, are_all = backlog.batch(snapshot.connection, self._name, run, self._config.batch_size)
         if pending is None or not entries:
             return None
         expired = self._expired(entries)
@@ -173,15 +173,15 @@ class StoreWriter:
             case Outcome.WRITTEN:
                 if result.statements:
                     self._accepted = held.since
-                return self._succeeded(pending, entries, result)
+                return self._succeeded(pending, entries, result, are_all=are_all)
             case Outcome.FENCED:
                 self._fenced(fence, result.token, has_written=self._accepted == held.since)
             case Outcome.FAILED if result.failure is not None:
-                if not result.failure.undecided:
-                    return self._failed(pending, entries, result, result.failure, begun)
-                self._lease.spend(fence.epoch)
+                if result.failure.undecided:
+                    self._lease.spend(fence.epoch)
                 record = self._failed(pending, entries, result, result.failure, begun)
-                self._lease.keep()  # at once, as other stores wait for it
+                if result.failure.undecided:
+                    self._lease.keep()  # at once, as other stores wait for it
                 return record
             case _:
                 pass
@@ -210,13 +210,15 @@ class StoreWriter:
         oldest = self._parts.clock.now_ms() - self._config.retry.total_duration * 1000
         return [entry for entry in entries if entry.marked_at <= oldest]
 
-    def _succeeded(self, pending: PendingRun, entries: list[Pending], result: WriteResult) -> AttributesSynced:
-        written = [entry for entry in entries if entry.key in result.keys]
+    def _succeeded(
+        self, pending: PendingRun, entries: list[Pending], result: WriteResult, *, are_all: bool
+    ) -> AttributesSynced:
+        keys = frozenset(result.keys)
+        written = [entry for entry in entries if entry.key in keys]
         # Where every field is filtered, the store was not asked, and is not known to work.
         if result.statements and self._backoff.succeed():
             self._note(lambda connection: backlog.forget(connection, self._name, 0))
-        is_rest = len(written) < len(entries) or len(entries) == self._config.batch_size
-        if pending.statements is not None and is_rest:
+        if pending.statements is not None and not (are_all and len(written) == len(entries)):
             self._note(lambda connection: backlog.restart(connection, self._name, pending.run))
         elif pending.attempts or pending.statements is not None:
             self._note(lambda connection: backlog.forget(connection, self._name, pending.run))
@@ -231,7 +233,8 @@ class StoreWriter:
             "store %s: Flow %s, run %s: a write failed: %s",
             self._name, pending.flow_id, pending.run_id, failure.reason,
         )  # fmt: skip
-        concerned = [entry for entry in entries if entry.key in result.keys]
+        keys = frozenset(result.keys)
+        concerned = [entry for entry in entries if entry.key in keys]
         attempts = pending.attempts + 1
         is_store = failure.scope is FailureScope.STORE
         if failure.scope is FailureScope.TIMEOUT:

@@ -197,6 +197,10 @@ def test_a_transaction_lasts_a_quarter_of_the_lease_at_most(
         ("lease: {duraton: 1s}", "1: lease.duraton: unknown key 'duraton'; did you mean duration?"),
         ("attributeStores: {}", "1: attributeStores: unknown key 'attributeStores'; did you mean attributeStore?"),
         ("cluster: {id: [a]}", "1: cluster.id: must be a single value"),
+        ("cluster: {id: é}", "1: cluster.id: 'é' is not an ASCII text"),
+        (r'cluster: {id: "a\0"}', r"1: in cluster the key 'id' has a character that is no text"),
+        (r'attributeStore: {stores: {"a\ud800": {}}}',
+         r"1: in attributeStore.stores the key 'a\ud800' has a character that is no text; leave it out"),
         ("[]", "1: the file must be a mapping"),
     ],
 )  # fmt: skip

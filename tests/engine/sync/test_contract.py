@@ -16,6 +16,7 @@ from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.contract import Unfit, convert
 from dex.engine.sync.destination import Destination
 from dex.engine.sync.table import Column
+from dex.wcl.errors import FailedPrecondition
 from tests.engine.sync.conftest import FENCE, batch, store_config
 from tests.postgres import FENCING_TABLE, Database, Server, new_database
 
@@ -315,6 +316,8 @@ def test_characters_that_the_database_does_not_have_are_filtered(postgres: Serve
         assert store.write(batch("f2", j={"x": "\N{EURO SIGN}"}), FENCE).statements == 0
         store.close()
         assert latin.rows("SELECT * FROM orders") == [("f1", "é", None, {"x": "ü"})]
+        with pytest.raises(FailedPrecondition, match="its name has characters"):
+            Destination(store_config(latin.dsn, name="\N{EURO SIGN}"), SyncConfig()).open()
     finally:
         postgres.execute("DROP DATABASE latin WITH (FORCE)")
 

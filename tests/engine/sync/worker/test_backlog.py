@@ -54,10 +54,25 @@ def test_a_batch_has_plain_attributes_first_whatever_their_names(schedule: Any, 
 
     local.flows.parts.writer.run(mark)
     with local.flows.parts.readers.snapshot() as snapshot:
-        for limit in (1, 5, 9, 12, 100):
-            found = [each.key for each in backlog.batch(snapshot.connection, "orders", 1, limit)]
-            assert found == [*sorted(names), *sorted(instances)][:limit]
+        for limit in (1, 5, 9, 12, 17, 18, 100):
+            found, are_all = backlog.batch(snapshot.connection, "orders", 1, limit)
+            assert [each.key for each in found] == [*sorted(names), *sorted(instances)][:limit]
+            assert are_all is (limit >= len(keys))
         assert backlog.stores(snapshot.connection) == ["orders", "others"]
+
+
+@pytest.mark.spec("Y-13", "Y-26")
+def test_large_instances_are_written_in_several_transactions(schedule: Any, monkeypatch: Any) -> None:
+    """One parameter of a statement cannot hold them all. All plain Attributes stay together, whatever their size."""
+    monkeypatch.setattr(backlog, "_MANY_BYTES", 1000)
+    s = schedule()
+    large = {f"Items/{number}": "x" * 600 for number in range(5)}
+    s.start("a", {"Total": 1, "Note": "x" * 1500, **large})
+    assert [tuple(call.values) for call in s.turn()] == [("Note", "Total")]
+    assert [tuple(call.values) for call in s.turn()] == [("Items/0", "Items/1")]
+    assert [tuple(call.values) for call in s.turn()] == [("Items/2", "Items/3")]
+    assert [tuple(call.values) for call in s.turn()] == [("Items/4",)]
+    assert s.pending() == {}
 
 
 def _trace(s: Schedule) -> list[str]:
