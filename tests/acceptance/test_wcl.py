@@ -173,3 +173,14 @@ def test_text_that_begins_with_a_comment_is_no_option(dex: Dex, comment: str) ->
 def test_an_error_in_longer_text_tells_its_place(dex: Dex, text: str, place: str) -> None:
     """Once; a single statement on one line needs none."""
     assert dex("wcl", text).err.startswith(f"error: {place}")
+
+
+@pytest.mark.spec("W-09", "Y-25")
+def test_sync_can_be_looked_at_with_typed_commands(dex: Dex) -> None:
+    """As with `dex sync`; and their JSON Schema tells their fields."""
+    commands = [{"command": "sync_backlog", "flow_id": "f"}, {"command": "sync_drops", "limit": 3}]
+    backlog, drops = dex.ok("command", json.dumps(commands)).json
+    assert (backlog["total"], drops) == (0, [])
+    assert dex.ok("command", '{"command": "show_sync_totals"}').json["pending"] == 0
+    properties = dex.ok("command", "--schema", "sync_backlog").json["$defs"]["SyncBacklog"]["properties"]
+    assert {"store", "flow_id", "limit"} < properties.keys()
