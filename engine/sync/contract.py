@@ -52,6 +52,11 @@ def convert(value: Any, column: Column, *, from_json: bool = False) -> str | Non
     return converter(value, column, from_json)
 
 
+def takes_values(column: Column) -> bool:
+    """Tell whether there are values that go to a column."""
+    return not column.generated and column.type in _CONVERTERS
+
+
 def _mismatch(value: Any, column: Column) -> Unfit:
     return Unfit(f"{_KINDS.get(type(value), type(value).__name__)} for a column of type {column.declared}")
 

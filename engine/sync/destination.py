@@ -4,7 +4,8 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import psycopg
 
@@ -13,12 +14,15 @@ from dex.engine.sync.checking import StoreSchema, check, table_names
 from dex.engine.sync.config import StoreConfig, SyncConfig
 from dex.engine.sync.connections import BoundedConnection, Connections
 from dex.engine.sync.failures import judge, outdated_schema
+from dex.engine.sync.grants import lacking_grants
 from dex.engine.sync.planning import Plan, Row, plan
 from dex.engine.sync.refresh import Schemas
 from dex.engine.sync.reports import Reports
 from dex.engine.sync.statements import fence_sql, fenced_sql, group, token_sql, unfenced_sql
-from dex.engine.sync.table import TableSchema, read_tables
-from dex.wcl.errors import DexError, Unavailable
+from dex.engine.sync.table import read_tables
+from dex.wcl.errors import DexError, FailedPrecondition, Unavailable
+
+R = TypeVar("R")
 
 
 def _always() -> bool:
@@ -60,6 +64,18 @@ class Destination:
             self.close()
             raise
         return self._schemas.current()
+
+    def check_grants(self) -> None:
+        """Check that the role may write to the tables of the schema; `open` does not (spec: Y-25).
+
+        Raises:
+            Unavailable: the server cannot be asked.
+            FailedPrecondition: grants are missing; names each table.
+        """
+        schema = self._schemas.current()
+        faults = [f"store {self.store.name}: {fault}" for fault in self._ask(partial(lacking_grants, schema=schema))]
+        if faults:
+            raise FailedPrecondition("\n".join(faults), "grant it as the owner of the tables", faults=faults)
 
     def close(self) -> None:
         """Close all connections."""
@@ -170,17 +186,14 @@ class Destination:
         return token or 0
 
     def _read(self) -> StoreSchema:
-        return check(self.store, self._read_tables(tries=2))
+        return check(self.store, self._ask(partial(read_tables, names=table_names(self.store))))
 
-    def _read_tables(self, tries: int) -> list[TableSchema | None]:
+    def _ask(self, query: Callable[[BoundedConnection], R]) -> R:
         try:
             with self._connections.lend() as connection:
                 connection.deadline = time.monotonic() + self._seconds
-                return read_tables(connection, table_names(self.store))
+                return query(connection)
         except psycopg.Error as error:
-            # One that was idle may have been lost by a restart since. Whether the server is there, a new one tells.
-            if tries > 1 and connection.lost and not isinstance(error, psycopg.errors.QueryCanceled):
-                return self._read_tables(tries - 1)
             reason = judge(error, connected=not connection.lost).reason
             raise Unavailable(f"cannot read the tables of {self.store.dsn.target}: {reason}", "try again") from None
 

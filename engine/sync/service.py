@@ -13,7 +13,7 @@ from dex.wcl.errors import DexError, Unavailable
 
 
 def check_stores(config: SyncConfig) -> dict[str, StoreSchema | DexError]:
-    """Connect to every store and check its tables, those after a bad one too; give what was found or is wrong of each.
+    """Connect to every store and check its tables and grants, after a bad one too; give what was found or is wrong.
 
     No connection stays open.
     """
@@ -22,6 +22,7 @@ def check_stores(config: SyncConfig) -> dict[str, StoreSchema | DexError]:
         destination = Destination(store, config)
         try:
             found[name] = destination.open()
+            destination.check_grants()
         except DexError as error:
             found[name] = error
         finally:

@@ -36,10 +36,11 @@ def run(ctx: Ctx) -> None:
 def _mapped(
     session: Session, config: "SyncConfig", found: "dict[str, StoreSchema | DexError]"
 ) -> "Iterator[MappedColumn]":
-    from dex.engine.sync.mapping import mapped_columns
+    from dex.engine.sync.mapping import Synced, mapped_columns
 
     schemas = [known.schema for known in session.local.flows.parts.registry.types.values()]
-    attributes = {name for schema in schemas for name in schema.synced if name in schema.attributes}
+    names = [(name, name in schema.attributes) for schema in schemas for name in schema.synced]
+    synced = Synced({name for name, is_plain in names if is_plain}, {name for name, is_plain in names if not is_plain})
     for name, each in found.items():
         if not isinstance(each, DexError):
-            yield from mapped_columns(config.stores[name], each, attributes)
+            yield from mapped_columns(config.stores[name], each, synced)

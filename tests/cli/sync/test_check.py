@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.flow.conftest import InsideDex
-from tests.cli.sync.conftest import SECRET, VARIABLE, secret_dsn, write_config
+from tests.cli.sync.conftest import SAMPLES, SECRET, VARIABLE, secret_dsn, write_config
 from tests.postgres import Database
 
 
@@ -35,6 +35,47 @@ def test_a_store_with_plain_names_maps_the_flow_id_and_exact_columns(dex: Inside
     path = write_config(dex.home, s={"type": "postgres", "dsn": database.dsn, "tableName": "t"})
     sources = [row["source"] for row in dex.ok("sync", "check", "--sync-config", str(path)).json]
     assert sources == ["Flow ID", "Attribute Total", "generated", "fencing token"]
+
+
+@pytest.mark.spec("Y-25")
+def test_what_no_loaded_flow_writes_is_told(shop: InsideDex, database: Database) -> None:
+    """Columns and AttributeMaps without a definition, and columns of a type that takes nothing."""
+    database.execute("ALTER TABLE orders ADD paid_by text, ADD tags text[], ADD seen timestamp")
+    done = shop.ok("sync", "check")
+    sources = {row["column"]: row["source"] for row in done.json if row["table"] == "public.orders"}
+    assert sources["paid"] == "Attribute Paid"
+    assert sources["paid_by"] == "Attribute whose snake_case form this is, which no loaded Flow syncs"
+    assert sources["tags"] == sources["seen"] == "nothing, as its type takes no Attribute"
+    store = {"type": "postgres", "dsn": database.dsn, "tableName": "orders", "rowKey": "order-{order_id}"}
+    maps = {"Itms": {"tableName": "order_items", "instanceKeyColumn": "item_key"}}
+    path = str(write_config(shop.home, orders={**store, "attributeMaps": maps}))
+    for flows, known in ((shop.environ["DEX_FLOWS"], ", which no loaded Flow syncs"), ("", "")):
+        rows = shop("sync", "check", "--sync-config", path, env={"DEX_FLOWS": flows}).json
+        sources = {row["column"]: row["source"] for row in rows}
+        assert (sources["sku"], sources["total_cents"]) == (f"field of Itms{known}", f"Attribute total_cents{known}")
+
+
+@pytest.mark.spec("Y-25")
+def test_missing_grants_are_told_before_any_write_needs_them(shop: InsideDex, database: Database) -> None:
+    """Each table with what it lacks; grants of single columns do. What is told is what the sample grants."""
+    role = f"clerk_{database.name}"
+    database.execute(f"CREATE ROLE {role} LOGIN; GRANT SELECT, UPDATE (paid), INSERT (paid) ON orders TO {role}")
+    shop.environ[VARIABLE] = database.dsn.replace("//dex@", f"//{role}@")
+    done = shop("sync", "check")
+    assert (done.code, done.err.splitlines()) == (
+        3,
+        [
+            "error: 2 faults; grant it as the owner of the tables",
+            f"  store orders: the role {role} lacks SELECT, INSERT, UPDATE, DELETE on public.order_items",
+            f"  store orders: the role {role} lacks SELECT, INSERT, UPDATE on public.dexzd_attribute_sync_fencing",
+        ],
+    )
+    grants = [line for line in (SAMPLES / "sync.sql").read_text().splitlines() if line.startswith("GRANT")]
+    database.execute("\n".join(grants).replace(" TO dex;", f" TO {role};"))
+    shop.ok("sync", "check")
+    database.execute(
+        f"CREATE SCHEMA own; ALTER TABLE order_items SET SCHEMA own; DROP OWNED BY {role}; DROP ROLE {role}"
+    )
 
 
 @pytest.mark.spec("Y-01", "Y-03")

@@ -199,7 +199,7 @@ def test_the_tables_are_read_after_a_restart_as_if_there_was_none(
     it = refreshing()
     for column in ("total", "more"):
         database.execute(
-            f"ALTER TABLE orders ADD {column} bigint; SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            f"ALTER TABLE orders ADD {column} bigint; SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
             " WHERE application_name = 'dex sync' AND datname = current_database()"
         )
         it.now += 100
