@@ -30,7 +30,7 @@ def _awaited(
     """Give a method of the wrapped object as a coroutine function, with its signature and documentation."""
 
     @wraps(method)
-    async def call(self: _Wrapped[Any], *arguments: P.args, **named: P.kwargs) -> R:
+    async def call(self: _Wrapped[Any], /, *arguments: P.args, **named: P.kwargs) -> R:
         return await asyncio.to_thread(method, self._target, *arguments, **named)
 
     return call

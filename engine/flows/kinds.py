@@ -94,7 +94,7 @@ def _all(item: Kind | None, values: Iterable[Any]) -> bool:
 def _instance(cls: type) -> Kind:
     if getattr(cls, "_is_protocol", False):
         (part,) = (name for name in vars(cls) if not name.startswith("_"))  # ours have one member each
-        return Kind(lambda value: hasattr(value, part), _words(cls))
+        return Kind(lambda value: hasattr(value, part), cls.__name__.removeprefix("Handler"))  # people know Context
     if cls in (int, float):
         allowed = (int, float) if cls is float else int
         return Kind(

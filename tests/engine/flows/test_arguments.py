@@ -284,7 +284,7 @@ def test_a_definition_with_a_wrong_argument_is_refused_where_it_is_made(wrong: C
 HANDLERS: list[tuple[Call, str]] = [
     (
         lambda _: STATUS.get("f"),
-        "STATUS.get: context is the str 'f', and HandlerContext is expected; write STATUS.get(c",
+        "STATUS.get: context is the str 'f', and Context is expected; write STATUS.get(c",
     ),
     (lambda context: STATUS.set("x", context), "context is the str 'x'"),
     (lambda context: PROFILES.set("a", context, 1), "write PROFILES.set(context, 'partition-001', value)"),
