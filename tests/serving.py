@@ -1,5 +1,6 @@
 """A real server for tests: one socket a process of tests, and behind it the application of the engine at hand."""
 
+import asyncio
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import uvicorn
 from dex.engine.local import LocalEngine
 from dex.engine.server.app import make_app
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.guard import Connections
+from dex.engine.server.httpserver import HttpServer
+from dex.engine.server.limits import Limits
 
 
 class Front:
@@ -24,7 +28,8 @@ class Front:
         listener.listen(128)
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(self._answer, interface="asgi3", log_config=None, access_log=False, lifespan="off")
-        server = uvicorn.Server(config)
+        limits = Limits()
+        server = HttpServer(config, asyncio.Event(), lambda: None, Connections(limits.connections), limits)
         threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:

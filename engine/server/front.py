@@ -13,6 +13,7 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from dex.engine.server.exchange import Exchange
+from dex.engine.server.guard import CONNECTION, Connection
 from dex.engine.server.headers import Headers, first, with_security
 from dex.engine.server.limits import TooLarge
 from dex.engine.server.metrics import Metrics
@@ -43,8 +44,11 @@ class Front:
             return
         began = time.perf_counter()
         exchange = Exchange.begin(scope)
+        connection: Connection = scope[CONNECTION]  # type: ignore[literal-required]  # a key of ours
 
         async def answer(message: Message) -> None:
+            if connection.is_gone():
+                return
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
                 message["headers"] = _completed(list(message["headers"]), exchange, is_page=scope["path"] == "/")
@@ -59,6 +63,7 @@ class Front:
         except Exception as error:  # noqa: BLE001  # the log tells of it, and the client where to look
             await _tell(answer, exchange, Bug.logged(error, exchange.id))
         finally:
+            exchange.status = exchange.status or connection.refused or _GONE
             self._note(exchange, scope["method"], time.perf_counter() - began)
 
     async def _pass_on(self, scope: HTTPScope, receive: Receive, send: Send, exchange: Exchange) -> None:
@@ -105,17 +110,16 @@ class Front:
         return TooLarge(f"the body is longer than {self._limits.body_bytes} bytes", "send it in several requests")
 
     def _note(self, exchange: Exchange, method: str, seconds: float) -> None:
-        status = exchange.status or _GONE
-        self._metrics.observe(exchange.route, method, status, seconds)
+        self._metrics.observe(exchange.route, method, exchange.status, seconds)
         fields = {
             "request_id": exchange.id,
             "method": method,
             "route": exchange.route,
-            "status": status,
+            "status": exchange.status,
             "ms": round(seconds * 1000, 3),
             "token": exchange.token_name,
         }
-        _log.log(logging.ERROR if status == Bug.status else logging.INFO, "request", extra={"fields": fields})
+        _log.log(logging.ERROR if exchange.status == Bug.status else logging.INFO, "request", extra={"fields": fields})
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -28,6 +28,9 @@ _LAST_WORDS_SECONDS = 2.0
 _MOST_DROPPED = 4
 _BODY_HEADERS = (b"content-length", b"transfer-encoding")
 
+CONNECTION = "dex.connection"
+"""The key of a scope under which its connection is."""
+
 
 class Connections:
     """The open connections, up to `most`, and those of them that wait for their client, the longest first."""
@@ -78,7 +81,11 @@ class _Reading(Enum):
 
 
 class Connection(HttpToolsProtocol):
-    """One connection of a client. `deadline` is when it is closed, on the event loop's clock."""
+    """One connection of a client.
+
+    `deadline` is when it is closed, on the event loop's clock; `refused` is the status of what was refused, if anything
+    was.
+    """
 
     def __init__(
         self,
@@ -94,9 +101,11 @@ class Connection(HttpToolsProtocol):
         self._reading = _Reading.NOTHING
         self._head_bytes = self._head_fields = 0
         self._accepted = 0  # requests that arrived whole and are not answered
+        self._running: RequestResponseCycle | None = None
         self._deaf = False  # what still comes is not looked at
         self._dropped = 0
         self.deadline = _NEVER
+        self.refused = 0
 
     # What the transport tells.
 
@@ -116,8 +125,9 @@ class Connection(HttpToolsProtocol):
         self._connections.remove(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Be gone."""
+        """Be gone, and with it what has not begun."""
         self._connections.remove(self)
+        self._hang_up()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -155,6 +165,7 @@ class Connection(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.pipelined:
             raise _TooMuch
         super().on_message_begin()
+        self.scope[CONNECTION] = self  # type: ignore[literal-required]  # a key of ours
         self._reading = _Reading.HEAD
         self._head_bytes = self._head_fields = 0
         self._rest()
@@ -212,7 +223,7 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request, or begin with the one that has come meanwhile."""
-        if not self._running.more_body:
+        if self._running is not None and not self._running.more_body:
             self._accepted -= 1
         super().on_response_complete()
         self._unset_keepalive_if_required()  # there is `deadline`
@@ -247,7 +258,22 @@ class Connection(HttpToolsProtocol):
 
     def cut(self) -> None:
         """Close at once, whatever is on the way."""
+        self._hang_up()
         self.transport.abort()
+
+    def is_gone(self) -> bool:
+        """Tell whether the client cannot be sent anything any more, though the loop may not have said so yet."""
+        gone = self.transport.is_closing()
+        if gone:
+            self._hang_up()
+        return gone
+
+    def _hang_up(self) -> None:
+        """Let what is being answered know that nobody listens."""
+        self.pipeline.clear()
+        if self._running is not None:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def _refuse(self, error: DexError) -> None:
         """Close after what was accepted is answered; where there is nothing, say why."""
@@ -259,6 +285,7 @@ class Connection(HttpToolsProtocol):
             unfinished.disconnected = True
             unfinished.message_event.set()
         if not self._accepted:
+            self.refused = error.status
             self.transport.write(raw_response(error))
             self.transport.close()
             self.deadline = self.loop.time() + _LAST_WORDS_SECONDS
