@@ -169,12 +169,14 @@ class AttributesErased(_Record, frozen=True):
 class AttributesSynced(_Record, frozen=True):
     """Attributes that a store has been told of, or that were given up with the reason `dropped` (spec: Y-19).
 
-    Each is the run's number in this file, the key, and the position of the mark that the writer read.
+    Each is the run's number in this file, the key, and the position of the mark that the writer read. `rows` is how
+    many rows were written: an attribute that does not fit its column is told of and leaves none.
     """
 
     store: str
     entries: list[tuple[int, str, int]]
     dropped: str | None = None
+    rows: int = 0
 
 
 class ConfigUpdated(_Record, frozen=True):

@@ -16,8 +16,9 @@ WITH RECURSIVE pending (run) AS (
 SELECT run FROM pending WHERE run IS NOT NULL
 """
 _DUE = """
-SELECT r.id, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements FROM runs r
+SELECT r.id, r.flow_id, r.run_id, ifnull(a.attempts, 0), a.statements, ifnull(a.last_error, s.last_error) FROM runs r
 LEFT JOIN sync_attempts a ON a.store = ?1 AND a.run = r.id
+LEFT JOIN sync_attempts s ON s.store = ?1 AND s.run = 0
 WHERE r.id = ?2 AND (a.next_at IS NULL OR a.next_at NOT BETWEEN ?3 + 1 AND ?4) AND NOT EXISTS (
   SELECT 1 FROM runs o WHERE o.flow_id = r.flow_id AND o.id < r.id
   AND EXISTS (SELECT 1 FROM sync_marks m WHERE m.store = ?1 AND m.run = o.id)
@@ -55,8 +56,9 @@ WITH RECURSIVE marked (store) AS (
 SELECT store FROM marked WHERE store IS NOT NULL
 """
 _MARKS = (
-    "SELECT m.run, m.key, m.seq, r.flow_id, r.run_id FROM sync_marks m JOIN runs r ON r.id = m.run"
-    " WHERE m.store = ? AND m.marked_at <= ? LIMIT ?"
+    "SELECT m.run, m.key, m.seq, r.flow_id, r.run_id, ifnull(a.last_error, s.last_error) FROM sync_marks m"
+    " JOIN runs r ON r.id = m.run LEFT JOIN sync_attempts a ON a.store = m.store AND a.run = m.run"
+    " LEFT JOIN sync_attempts s ON s.store = m.store AND s.run = 0 WHERE m.store = ? AND m.marked_at <= ? LIMIT ?"
 )
 
 
@@ -77,23 +79,28 @@ class Pending(NamedTuple):
 
 
 class PendingRun(NamedTuple):
-    """A run that a store has not been told all of. `statements` bounds a transaction after a timeout, if one was."""
+    """A run that a store has not been told all of. `statements` bounds a transaction after a timeout, if one was.
+
+    `last_error` is why the run, or else the store, was not written to last.
+    """
 
     run: int
     flow_id: str
     run_id: str
     attempts: int
     statements: int | None
+    last_error: str | None = None
 
 
 class Mark(NamedTuple):
-    """A mark as it is acknowledged or given up: `seq` is the position that made it."""
+    """A mark as it is acknowledged or given up: `seq` is the position that made it, `last_error` as of its run."""
 
     run: int
     key: str
     seq: int
     flow_id: str
     run_id: str
+    last_error: str | None
 
 
 class Entry(NamedTuple):

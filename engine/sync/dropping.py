@@ -14,12 +14,18 @@ from dex.engine.sync.metrics import SyncMetrics
 _log = logging.getLogger("dex.sync")
 
 
-def drop(parts: Parts, store: str, marks: list[Mark], reason: str, metrics: SyncMetrics) -> None:
+def used_up(last_error: str | None) -> str:
+    """Give the reason of a drop after the retry budget; nothing may have been tried, as while no process writes."""
+    return "its retry budget is used up" + (f": {last_error}" if last_error else "")
+
+
+def drop(parts: Parts, store: str, marks: Iterable[Mark], reason: str, metrics: SyncMetrics) -> None:
     """Give marks of a store up, except those that were made again meanwhile.
 
     Raises:
         Unavailable: the file is busy or full; nothing was dropped.
     """
+    marks = list(marks)
     entries = [(mark.run, mark.key, mark.seq) for mark in marks]
     dropped: Any = parts.commit(AttributesSynced(store=store, entries=entries, dropped=reason))
     runs = {mark.run: (mark.flow_id, mark.run_id) for mark in marks}

@@ -5,7 +5,6 @@ from typing import Any
 
 from dex.engine import journal
 from dex.engine.clock import iso
-from dex.engine.flows.keys import split
 from dex.engine.flows.records import AttributesSynced
 from dex.engine.reader import Snapshot
 from dex.engine.sync import backlog
@@ -73,11 +72,7 @@ def sync_totals(snapshot: Snapshot, command: ShowSyncTotals, now_ms: int) -> Syn
 def _rows_since(snapshot: Snapshot, position: int) -> int:
     """Count the rows that were written after a position, as the journal tells of what stores have taken."""
     found = (entry.mutation for entry in journal.read(snapshot.connection, position))
-    return sum(
-        len({(run, key if split(key)[1] is not None else None) for run, key, _ in record.entries})
-        for record in found
-        if isinstance(record, AttributesSynced) and record.dropped is None
-    )
+    return sum(record.rows for record in found if isinstance(record, AttributesSynced))
 
 
 def _age(now_ms: int, then_ms: int) -> float:

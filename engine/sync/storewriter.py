@@ -19,6 +19,7 @@ from dex.engine.sync.backlog import Pending, PendingRun
 from dex.engine.sync.backoff import StoreBackoff, delay_ms
 from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
+from dex.engine.sync.dropping import used_up
 from dex.engine.sync.lease import Lease, Rival
 from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import DexError
@@ -164,7 +165,7 @@ class StoreWriter:
             return None
         expired = self._expired(entries)
         if expired:
-            return self._record(pending, expired, "its retry budget is used up")
+            return self._record(pending, expired, used_up(pending.last_error))
         batch = Batch(self._name, pending.flow_id, pending.run_id, {entry.key: entry.data for entry in entries})
         fence = Fence(held.cluster_id, _scope(pending.flow_id), held.epoch)
         begun = self._backoff.begin()
@@ -222,7 +223,7 @@ class StoreWriter:
             self._note(lambda connection: backlog.restart(connection, self._name, pending.run))
         elif pending.attempts or pending.statements is not None:
             self._note(lambda connection: backlog.forget(connection, self._name, pending.run))
-        return self._record(pending, written)
+        return self._record(pending, written, rows=result.statements)
 
     def _failed(
         self, pending: PendingRun, entries: list[Pending], result: WriteResult, failure: Failure, begun: int
@@ -255,7 +256,7 @@ class StoreWriter:
 
     def _back_off_run(self, pending: PendingRun, delay: int, reason: str) -> None:
         due_ms = self._parts.clock.now_ms() + delay
-        _, _, _, attempts, statements = pending
+        attempts, statements = pending.attempts, pending.statements
         self._note(
             lambda connection: backlog.fail(connection, self._name, pending.run, attempts, statements, due_ms, reason)
         )
@@ -267,9 +268,11 @@ class StoreWriter:
                 lambda connection: backlog.fail(connection, self._name, 0, wait.attempts, None, wait.due_ms, reason)
             )
 
-    def _record(self, pending: PendingRun, entries: list[Pending], dropped: str | None = None) -> AttributesSynced:
+    def _record(
+        self, pending: PendingRun, entries: list[Pending], dropped: str | None = None, rows: int = 0
+    ) -> AttributesSynced:
         done = [(pending.run, entry.key, entry.seq) for entry in entries]
-        return AttributesSynced(store=self._name, entries=done, dropped=dropped)
+        return AttributesSynced(store=self._name, entries=done, dropped=dropped, rows=rows)
 
     def _note(self, change: Callable[[sqlite3.Connection], None]) -> None:
         """Write down what is known of failures, for people and for the next attempt."""

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from itertools import groupby
 
 from dex.engine.clock import LATEST_MS
 from dex.engine.flows.records import CloseEnded
@@ -10,7 +11,7 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import outbox
 from dex.engine.sync import backlog
 from dex.engine.sync.config import SyncConfig
-from dex.engine.sync.dropping import drop
+from dex.engine.sync.dropping import drop, used_up
 from dex.engine.sync.lease import Lease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.storewriter import Destination, StoreWriter
@@ -132,23 +133,28 @@ class SyncWorker:
         self._metrics.oldest_pending_age.set(age_ms / 1000)
         if age_ms >= self._config.retry.total_duration * 1000 and self._lease.held is not None:
             for name in self._config.stores:
-                self._drop(name, "its retry budget is used up", int(now_ms - self._config.retry.total_duration * 1000))
+                self._drop(name, used_up, int(now_ms - self._config.retry.total_duration * 1000))
 
     def _drop_removed(self) -> None:
         """Drop what is pending for stores that are not configured any more (spec: Y-22)."""
         with self._parts.readers.snapshot() as snapshot:
             removed = [name for name in backlog.stores(snapshot.connection) if name not in self._config.stores]
         for name in removed:
-            self._drop(name, "the store is not configured", LATEST_MS)
+            self._drop(name, lambda _: "the store is not configured", LATEST_MS)
 
-    def _drop(self, store: str, reason: str, marked_by: int) -> None:
-        """Drop the marks of a store that were first made by a time, in pieces that let others commit."""
+    def _drop(self, store: str, reason: Callable[[str | None], str], marked_by: int) -> None:
+        """Drop the marks of a store that were first made by a time, in pieces that let others commit.
+
+        `reason` makes one of a mark's last error.
+        """
         while True:
             with self._parts.readers.snapshot() as snapshot:
                 marks = backlog.marks_of(snapshot.connection, store, _DROPPED_AT_ONCE, marked_by)
             if not marks or self._lease.keep() is None:
                 return
-            drop(self._parts, store, marks, reason, self._metrics)
+            marks.sort(key=lambda mark: reason(mark.last_error))
+            for why, alike in groupby(marks, key=lambda mark: reason(mark.last_error)):
+                drop(self._parts, store, alike, why, self._metrics)
 
     def _end_closes(self) -> None:
         """End closes that waited for the last write, and wait for no call of whatever process (spec: FL-14)."""

@@ -174,7 +174,7 @@ class Chaos:
         """Give the attributes that were dropped, for their age, after they were written last."""
         query = (
             "SELECT r.flow_id, d.key, max(d.dropped_at) FROM sync_drops d JOIN runs r ON r.id = d.run"
-            " WHERE d.reason = 'its retry budget is used up' GROUP BY r.flow_id, d.key"
+            " WHERE d.reason LIKE 'its retry budget is used up%' GROUP BY r.flow_id, d.key"
         )
         with self.client.engine.flows.parts.readers.snapshot() as snapshot:
             drops = {(flow_id, key): at for flow_id, key, at in snapshot.connection.execute(query)}

@@ -33,6 +33,21 @@ def test_flush_writes_all_that_is_pending(ordered: InsideDex, database: Database
     assert ordered.ok("sync", "flush").json["rows"] == 0
 
 
+@pytest.mark.spec("Y-15", "Y-25")
+def test_flush_counts_the_rows_that_the_tables_have(shop: InsideDex, database: Database) -> None:
+    """Not what fits no column, what belongs to no row key, or what no table is declared for."""
+    for flow_id, name in (("order-1", "x" * 201), ("other-1", "Ann")):
+        shop.ok("flow", "start", "SyncedOrderFlow", flow_id, "--store", "orders", "--attr", f"CustomerName={name}")
+    plain = {"type": "postgres", "dsn": database.dsn, "tableName": "orders", "rowKey": "order-{order_id}"}
+    path = str(write_config(shop.home, orders={**plain, "columnNaming": "snake_case"}))
+    done = shop.ok("sync", "flush", "--sync-config", path)
+    assert (done.json["rows"], done.err.count("sync leaves a")) == (0, 2)
+    shop.ok("flow", "invoke", "order-1", "add_item", "--input", ITEM)
+    assert shop.ok("sync", "flush", "--sync-config", path).json["rows"] == 1
+    assert database.rows("SELECT order_id, customer_name, total_cents FROM orders") == [("1", None, 11800)]
+    assert database.rows("SELECT * FROM order_items") == []
+
+
 @pytest.mark.spec("Y-25")
 def test_flush_gives_up_at_its_timeout(ordered: InsideDex, database: Database) -> None:
     """A row lock holds the write back; the exit code tells that it may be tried again, and nothing is lost."""

@@ -224,7 +224,7 @@ def test_attempts_count_in_memory(schedule, another, clock):
 @pytest.mark.spec("Y-19", "Y-25")
 @pytest.mark.parametrize("scope", [RUN, STORE])
 def test_entries_are_dropped_when_they_have_been_pending_for_the_total_duration(schedule, clock, scope):
-    """Not later, however long the store or the run is to wait still; each entry has its own time."""
+    """Not later, however long the store or the run is to wait still; each has its own time, and why it was in vain."""
     s = schedule(retry={"total_duration": 60.0, "initial_interval": 300.0, "maximum_interval": 300.0})
     s.start("a", {"Total": 1})
     s.destination.answer = failed(scope)
@@ -237,11 +237,11 @@ def test_entries_are_dropped_when_they_have_been_pending_for_the_total_duration(
     assert s.drops() == []
     clock.advance(1)
     s.worker._measure()
-    assert s.drops() == [("a", "Total", "its retry budget is used up")]
+    assert s.drops() == [("a", "Total", "its retry budget is used up: no")]
     clock.advance(30_000)
     s.lease.keep()
     s.worker._measure()
-    assert s.drops() == [(*each, "its retry budget is used up") for each in (("a", "Note"), ("a", "Total"))]
+    assert s.drops() == [(*each, "its retry budget is used up: no") for each in (("a", "Note"), ("a", "Total"))]
     s.destination.answer = written
     if scope is STORE:
         clock.advance(300_000)  # the store waits on, a run of which nothing is pending does not
