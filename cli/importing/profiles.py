@@ -21,7 +21,7 @@ def profile_from(record: dict[str, Any], raw: bytes) -> CustomerProfile:
         InputError: a field is given twice.
         ValueMappingError: a field is unknown, missing or no text.
     """
-    refuse_repeated_names(raw, "the record")
+    refuse_repeated_names(raw, record, "the record")
     profile: CustomerProfile = from_edge(record, CustomerProfile)
     return profile
 

@@ -21,7 +21,7 @@ def record_from(record: dict[str, Any], raw: bytes) -> FeedRecord:
     Raises:
         InputError, InvalidCommand: a field is unknown, missing or given twice, or its value is wrong.
     """
-    refuse_repeated_names(raw, "the record")
+    refuse_repeated_names(raw, record, "the record")
     unknown = next((name for name in record if name not in _FIELDS | {"seq"}), None)
     if unknown is not None:
         raise InputError(f"unknown field {unknown!r}", "a line is {key, metadata, payload}")

@@ -91,14 +91,14 @@ class RowMapping(NamedTuple):
         Raises:
             InputError, InvalidCommand: the record does not have the fields or values that a row needs.
         """
-        refuse_repeated_names(raw, "the record", nested=False)
+        refuse_repeated_names(raw, record, "the record", nested=False)
         key = read_field(_key, record, str(self.key_field))
         payload = raw if self.payload_field is None else read_field(_payload, record, self.payload_field)
         named = {key: read_field(value_from_json, record, field) for key, field in self.named.items()}
         return PutRow(store=self.store, key=key, payload=payload, named=named)
 
     def _exported(self, record: dict[str, Any], raw: bytes) -> PutRow:
-        refuse_repeated_names(raw, "the record")
+        refuse_repeated_names(raw, record, "the record")
         if not record.keys() <= _EXPORTED:
             unknown = next(name for name in record if name not in _EXPORTED)
             raise InputError(f"unknown field {unknown!r}", "a line is {key, payload, named}, or use --key-field")
