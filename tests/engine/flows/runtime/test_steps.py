@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dex import (
+    ChannelCondition,
     RetryPolicy,
     RPCResult,
     StartFlowOptions,
@@ -299,9 +300,10 @@ def test_whatever_a_handler_does_wrong_is_its_failure_and_harms_nobody_else(clie
     [
         None,
         graceful_complete(),
-        Wait.until(5),
-        Wait.until(object()),
-        Wait.until(IN.for_one(5)),
+        Wait((5,), ((0,),)),
+        Wait((object(),), ((0,),)),
+        Wait((ChannelCondition("In", condition_id=5),), ((0,),)),
+        lambda c, i: Wait.until(5),
         lambda c, i: Wait.until(type(IN)("Undeclared", int).for_one()),
         lambda c, i: c.set_step_execution_local("x", object()),
     ],
