@@ -19,7 +19,8 @@ from dex.wcl.errors import FlowDefinitionError, ValueMappingError
 from dex.wcl.values import I64_MAX
 
 _ENCODER = msgspec.msgpack.Encoder()
-_UINT64, _FLOAT64 = 0xCF, 0xCB
+_UINT64, _FLOAT64, _NEVER_USED = 0xCF, 0xCB, 0xC1
+_MARKED = bytes.maketrans(bytes([_UINT64, _FLOAT64]), bytes([_NEVER_USED] * 2))
 
 
 class _Mapping:
@@ -188,9 +189,15 @@ def _pack(value: Any, mapping: _Mapping) -> bytes:
 def _check_numbers(data: bytes) -> None:
     """Refuse integers beyond int64, NaN and infinities, once a byte says that there may be one.
 
-    The two marker bytes are looked for first, since reading the value again is dear; text may contain them too.
+    The two marker bytes are looked for first, since walking through a value is dear. Inside of text and of other
+    numbers they stand for something else: a byte that begins no value is read there just as well, and nowhere else.
     """
-    value = msgspec.msgpack.decode(data)
+    try:
+        msgspec.msgpack.decode(data.translate(_MARKED))
+    except msgspec.DecodeError:
+        value = msgspec.msgpack.decode(data)
+    else:
+        return
     if not _all_fit(value):
         _check_number(value, "$")
 
