@@ -32,21 +32,20 @@ class Reader:
 
 
 class Snapshot:
-    """A moment of the file: its definitions and last position. All that is read in it belongs together."""
+    """A moment of the file: its definitions and last position. All that is read in it belongs together.
+
+    Definitions and position are looked at when they are first asked for, since Flows need neither.
+    """
 
     def __init__(self, readers: "Readers") -> None:
         self._readers = readers
         self._reader = readers.take()
         self.connection = self._reader.connection
-        self.seq = 0
+        self._seq: int | None = None
 
     def __enter__(self) -> Self:
         try:
             self.connection.execute("BEGIN")
-            version, seq = self.connection.execute(_SEEN).fetchone()
-            self.seq = seq or 0
-            if version != self._reader.catalog.version:
-                self._reader.refresh()
             return self  # noqa: TRY300  # an interrupt on the way out must end the transaction as well
         except BaseException as error:
             self._end()
@@ -57,7 +56,21 @@ class Snapshot:
     @property
     def catalog(self) -> Catalog:
         """What is defined at this moment."""
+        self._look()
         return self._reader.catalog
+
+    @property
+    def seq(self) -> int:
+        """The journal's last position at this moment, 0 where there is none."""
+        return self._look()
+
+    def _look(self) -> int:
+        if self._seq is None:
+            version, seq = self.connection.execute(_SEEN).fetchone()
+            if version != self._reader.catalog.version:
+                self._reader.refresh()
+            self._seq = seq or 0
+        return self._seq
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._end()
