@@ -71,9 +71,12 @@ def versions(connection: sqlite3.Connection, run: int, wanted: Iterable[str]) ->
     return found
 
 
-def write(connection: sqlite3.Connection, run: int, seq: int, writes: list[Write]) -> list[Change]:
-    """Write values and deletions, and tell what changed."""
-    old = versions(connection, run, (change.key for change in writes))
+def write(
+    connection: sqlite3.Connection, run: int, seq: int, writes: list[Write], known: Iterable[tuple[str, int]] = ()
+) -> list[Change]:
+    """Write values and deletions, and tell what changed; `known` are versions that need not be read, 0 for absent."""
+    old: dict[str, int | None] = {key: version or None for key, version in known}
+    old.update(versions(connection, run, (change.key for change in writes if change.key not in old)))
     changes = []
     for number, (key, value) in enumerate((change.key, change.data) for change in writes):
         if value is None:

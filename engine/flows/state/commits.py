@@ -26,10 +26,11 @@ def commit(apply: Apply, record: RunCommitted) -> Outcome:
     run = runs.active(apply.connection, record.run_id)
     step = _check(apply, run, record)
     event = history.last_number(apply.connection, run.id) + 1
-    changes = attributes.write(apply.connection, run.id, apply.seq, record.writes) if record.writes else []
+    changes = attributes.write(apply.connection, run.id, apply.seq, record.writes, record.guard)
     outbox.mark_writes(apply, run, record.writes)
     ids = channels.publish(apply, run.id, event, record.publishes) if record.publishes else []
-    channels.consume(apply.connection, event, [id_ for _, id_ in record.deletes])
+    if record.deletes:
+        channels.consume(apply.connection, event, [id_ for _, id_ in record.deletes])
     detail: dict[str, Any] = dict(record.detail)
     if step is not None and record.step is not None:
         steps.finish(apply, step, event, record.step)
