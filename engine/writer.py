@@ -7,7 +7,8 @@ lead to the next in line. A lone caller never pays for a hand-over to another th
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ Pass = Callable[[sqlite3.Connection, catalog.Catalog, journal.Head], bool]
 _MAX_SHARED = 256
 _WAKE_EVERY = 256
 _UNKNOWN = catalog.Catalog(-1, [], [], ())
+_VERSION = "SELECT version FROM catalog"
 _HEAD = (
     "SELECT c.version, j.seq, j.at, j.total FROM catalog c"
     " LEFT JOIN (SELECT seq, at, total FROM journal ORDER BY seq DESC LIMIT 1) j"
@@ -109,6 +111,46 @@ class Writer:
         if job.error is not None:
             raise job.error
         return bool(job.results and job.results[0])
+
+    @contextmanager
+    def lend(self) -> Iterator[sqlite3.Connection | None]:
+        """Lend the connection for a short read of one moment, or give None where it is in use.
+
+        Its cache holds what was committed last; that of a reader is empty after each commit. Who wants to commit
+        meanwhile waits.
+        """
+        self._home.check()
+        job = _Job((), 0)
+        try:
+            try:
+                yield self._begin_read(job)
+            except sqlite3.Error as error:
+                raise translate(error, self._path) from error
+            finally:
+                self._end_read(job)
+        finally:
+            self._end_read(job)  # where an interrupt has struck in the first
+
+    def _begin_read(self, job: _Job) -> sqlite3.Connection | None:
+        with self._lock:
+            if self._leader is not None or self._closed:
+                return None
+            self._leader = job
+        connection = self._connection
+        if connection is None:
+            return None
+        # Another process may be mending the file, and this connection does not wait.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("BEGIN")
+            connection.execute(_VERSION).fetchone()
+            return connection
+        return None
+
+    def _end_read(self, job: _Job) -> None:
+        if self._leader is job:
+            if self._connection is not None and self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._leave(job)
 
     def close(self) -> None:
         """Let running work end, refuse new work, and close the connection."""
@@ -302,6 +344,6 @@ class Writer:
         return results
 
     def _reload_if_changed(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("SELECT version FROM catalog").fetchone()
+        (version,) = connection.execute(_VERSION).fetchone()
         if version != self._catalog.version:
             self._catalog = catalog.load(connection)

@@ -34,7 +34,7 @@ class Flows:
     ) -> None:
         self._gate = CallGate(data_dir / "calls.lock")
         locks = Locks(self._gate)
-        self.parts = Parts(readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores)
+        self.parts = Parts(readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores, {})
         self.worker = Worker(self.parts, data_dir / "worker.lock")
 
     def execute(self, command: Any) -> Any:

@@ -118,6 +118,37 @@ def test_a_job_with_a_fault_fails_alone_and_the_others_of_its_commit_are_done(en
 
 
 @pytest.mark.spec("S-17")
+def test_a_connection_that_is_lent_reads_what_was_committed_and_keeps_commits_in_line(engine, clock):
+    """It is lent to one at a time, and to nobody while a commit is under way."""
+    _put(engine, "before")()
+    with engine._writer.lend() as connection:
+        waiting = Caller(_put(engine, "waiting"))
+        _until(_queued(engine, 1))
+        assert connection.execute("SELECT key FROM rows_1_0").fetchall() == [(b"before",)]
+        with engine._writer.lend() as second:
+            assert second is None
+    assert waiting.end().error is None
+    clock.close_gate()
+    leader = Caller(_put(engine, "leader"))
+    assert clock.asked.wait(PATIENCE)
+    with engine._writer.lend() as connection:
+        assert connection is None
+    clock.gate.set()
+    assert leader.end().error is None
+    assert set(_rows(engine)) == {"before", "waiting", "leader"}
+
+
+@pytest.mark.spec("S-17")
+def test_what_is_raised_while_the_connection_is_lent_leaves_it_free(engine):
+    with pytest.raises(ZeroDivisionError), engine._writer.lend():
+        raise ZeroDivisionError
+    with pytest.raises(Unavailable), engine._writer.lend() as connection:
+        connection.execute("SELECT nothing")
+    assert set(_rows(engine)) == set()
+    _put(engine, "after")()
+
+
+@pytest.mark.spec("S-17")
 def test_an_interrupt_at_any_line_of_a_lone_call_leaves_neither_lock_nor_half_a_mutation(engine):
     line, interrupts = 0, 0
     while True:

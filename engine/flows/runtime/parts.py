@@ -1,17 +1,23 @@
 """What every part of the runtime works with."""
 
+import sqlite3
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dex.engine.clock import Clock
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.records import CloseEnded, FlowRecord, RunCommitted, RunStarted
 from dex.engine.flows.registry import Registry
+from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Readers, Snapshot
 from dex.engine.writer import Writer
 from dex.wcl.errors import DexError
+
+R = TypeVar("R")
+
+_REMEMBERED = 1024
 
 
 class Changes:
@@ -49,7 +55,7 @@ class Parts(NamedTuple):
     """The runtime's surroundings: where it reads and commits, which Flows it knows, and who holds what.
 
     `changes` tells of every commit, `work` of those after which a step may be due. `attribute_stores` names the stores
-    that a run may be synced to.
+    that a run may be synced to. `called` are runs that were called lately, by Flow ID; there may be newer ones.
     """
 
     readers: Readers
@@ -60,6 +66,13 @@ class Parts(NamedTuple):
     changes: Changes
     work: Changes
     attribute_stores: Collection[str]
+    called: dict[str, Run]
+
+    def remember(self, run: Run) -> None:
+        """Keep in mind that a run was called, so that the next call need not look for it."""
+        if len(self.called) >= _REMEMBERED:
+            self.called.clear()
+        self.called[run.flow_id] = run
 
     def commit(self, record: FlowRecord) -> object:
         """Commit a record and give its result.
@@ -74,6 +87,26 @@ class Parts(NamedTuple):
         if makes_work(record):
             self.work.notify()
         return result
+
+    def read_briefly(self, read: Callable[[sqlite3.Connection], R]) -> R:
+        """Give what `read` gives of one moment, faster than from a snapshot; a commit may have to wait for it.
+
+        Raises:
+            DexError: the file cannot be read, or what `read` raises.
+        """
+        with self.writer.lend() as connection:
+            if connection is not None:
+                return read(connection)
+        return self.read(read)
+
+    def read(self, read: Callable[[sqlite3.Connection], R]) -> R:
+        """Give what `read` gives of one moment.
+
+        Raises:
+            DexError: as `read_briefly`.
+        """
+        with self.readers.snapshot() as snapshot:
+            return read(snapshot.connection)
 
     def leave(self, run_id: str) -> None:
         """Count a transactional or locking call as ended; the last one lets a waiting close go on (spec: FL-14)."""

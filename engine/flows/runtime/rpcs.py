@@ -1,8 +1,10 @@
 """RPCs: lock, load, call, commit (spec: FL-05 … FL-07)."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from dex.engine.flows import codec
 from dex.engine.flows.access import Access
@@ -18,7 +20,31 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import runs
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flows import Encoded, InvokeRpc, RpcAnswer
-from dex.wcl.errors import ValueMappingError
+from dex.wcl.errors import DexError, RPCLockConflict, ValueMappingError
+
+
+class _Plan(NamedTuple):
+    """What a call is about: a run that was the latest of its Flow ID when it was looked at, and its RPC."""
+
+    run: Run
+    flow_type: FlowType
+    rpc: RPCType
+    access: Access
+    input: list[Any]
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether a close has to wait for the call, and refuses it once it waits (spec: FL-14, FL-15)."""
+        return bool(self.access.locks) or self.rpc.definition.options.is_transactional
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether it loads few values, as they were committed last."""
+        return self.is_exclusive and not self.access.maps and not self.access.channels
+
+
+class _SupersededError(Exception):
+    """The run of a plan is not the latest of its Flow ID any more."""
 
 
 def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
@@ -31,20 +57,48 @@ def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
         RPCLockConflict: a lock is held by another call; the handler did not run.
         WorkerInvocationError, RequestTimeoutError: the handler failed or overran; nothing was kept.
     """
-    with parts.readers.snapshot() as snapshot:
-        run = runs.find(snapshot.connection, command.flow_id, None)
+    plan = _remembered(parts, command)
+    while True:
+        plan = plan or _looked_up(parts, command)
+        try:
+            return _carry_out(parts, plan)
+        except _SupersededError:
+            plan = None
+        except RPCLockConflict:
+            _looked_up(parts, command)  # a run that is closing, or closed, says so
+            raise
+
+
+def _remembered(parts: Parts, command: InvokeRpc) -> _Plan | None:
+    """Plan a call of the run that was called last, None where that does not fit: there may be a newer one."""
+    run = parts.called.get(command.flow_id)
+    try:
+        return None if run is None else _plan(parts, run, command)
+    except DexError:
+        return None
+
+
+def _looked_up(parts: Parts, command: InvokeRpc) -> _Plan:
+    run = parts.read(lambda connection: runs.find(connection, command.flow_id, None))
     if not run.running:
         raise runs.not_active(command.flow_id, run)
+    plan = _plan(parts, run, command)
+    if plan.is_exclusive:
+        _refuse_closing(run)
+    return plan
+
+
+def _plan(parts: Parts, run: Run, command: InvokeRpc) -> _Plan:
     flow_type = parts.registry.get(run.type)
     rpc = flow_type.rpc(command.rpc)
-    access = _access(flow_type, rpc, command)
-    value = _input(rpc, command.input)
-    if not _is_exclusive(rpc, access):
-        return _call(parts, run, flow_type, rpc, access, value)
-    if run.closing is not None:
-        raise runs.closing(run, "a transactional or locking RPC")
-    with _admitted(parts, run), parts.locks.hold(run.flow_id, access.locks):
-        return _call(parts, run, flow_type, rpc, access, value)
+    return _Plan(run, flow_type, rpc, _access(flow_type, rpc, command), _input(rpc, command.input))
+
+
+def _carry_out(parts: Parts, plan: _Plan) -> RpcAnswer:
+    if not plan.is_exclusive:
+        return _call(parts, plan)
+    with _admitted(parts, plan.run), parts.locks.hold(plan.run.flow_id, plan.access.locks):
+        return _call(parts, plan)
 
 
 @contextmanager
@@ -56,25 +110,35 @@ def _admitted(parts: Parts, run: Run) -> Iterator[None]:
         parts.leave(run.run_id)
 
 
-def _is_exclusive(rpc: RPCType, access: Access) -> bool:
-    """Tell whether a close has to wait for the call, and refuses it once it waits (spec: FL-14, FL-15)."""
-    return bool(access.locks) or rpc.definition.options.is_transactional
+def _refuse_closing(run: Run) -> None:
+    if run.closing is not None:
+        raise runs.closing(run, "a transactional or locking RPC")
 
 
-def _call(parts: Parts, run: Run, flow_type: FlowType, rpc: RPCType, access: Access, value: list[Any]) -> RpcAnswer:
-    with parts.readers.snapshot() as snapshot:
-        now = runs.active(snapshot.connection, run.run_id)
-        if now.closing is not None and _is_exclusive(rpc, access):
-            raise runs.closing(run, "a transactional or locking RPC")
-        loaded = load(snapshot.connection, run.id, flow_type, access, None)
+def _call(parts: Parts, plan: _Plan) -> RpcAnswer:
+    run, flow_type, rpc = plan.run, plan.flow_type, plan.rpc
+    loaded = (parts.read_briefly if plan.is_brief else parts.read)(partial(_load, plan=plan))
+    parts.remember(run)
     call = Call(f"RPC {rpc.name} of Flow {flow_type.name}", rpc.definition.options.timeout)
     context = Context(
         loaded.workspace, flow_id=run.flow_id, run_id=run.run_id, cancellation_requested=call.cancelled.is_set
     )
-    result = rpc.definition.check_result(call.run(rpc.definition.function, flow_type.flow, context, *value))
+    result = rpc.definition.check_result(call.run(rpc.definition.function, flow_type.flow, context, *plan.input))
     rpc.encode_output(result.output)
     _commit(parts, run, rpc, loaded, effects.next_steps(flow_type, result.next_steps))
     return RpcAnswer(output=result.output, run_id=run.run_id)
+
+
+def _load(connection: sqlite3.Connection, plan: _Plan) -> Loaded:
+    """Load what the handler may read, once the run is still the one to call."""
+    now = runs.latest(connection, plan.run.flow_id)
+    if now is None or now.id != plan.run.id:
+        raise _SupersededError
+    if not now.running:
+        raise runs.not_active(now.flow_id, now)
+    if plan.is_exclusive:
+        _refuse_closing(now)
+    return load(connection, now.id, plan.flow_type, plan.access, None)
 
 
 def _commit(parts: Parts, run: Run, rpc: RPCType, loaded: Loaded, steps: list[Any]) -> None:

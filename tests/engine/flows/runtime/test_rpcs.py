@@ -23,7 +23,7 @@ from dex.wcl.errors import (
     ValueMappingError,
     WorkerInvocationError,
 )
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import (
     BOXES,
     IN,
@@ -78,6 +78,7 @@ VALUES = [
 
 @pytest.mark.spec("FL-03")
 @pytest.mark.parametrize("value", VALUES, ids=repr)
+@INSIDE
 def test_every_kind_of_value_comes_back_as_it_was_and_null_deletes(client, call, value):
     call(lambda context: OTHER.set(context, value))
     read = call(OTHER.get)
@@ -90,6 +91,7 @@ def test_every_kind_of_value_comes_back_as_it_was_and_null_deletes(client, call,
 
 
 @pytest.mark.spec("FL-03", "FL-10")
+@INSIDE
 def test_values_are_set_and_read_from_outside_by_name(client, desk):
     client.set_attributes("d", {"N": 7, "Other": b"\x00", "Items/a/b": Item("ab"), "Notes/x": "y"})
     assert client.get_attributes("d") == {"N": 7, "Other": b"\x00", "Items/a%2Fb": Item("ab"), "Notes/x": "y"}
@@ -113,6 +115,7 @@ def test_values_are_set_and_read_from_outside_by_name(client, desk):
         ({"N": 5, "Other": float("nan")}, ValueMappingError),
     ],
 )
+@INSIDE
 def test_a_set_that_is_refused_sets_nothing(client, desk, stored, attributes, error):
     before = stored()
     with pytest.raises(error):
@@ -213,7 +216,26 @@ def everything(context):
     context.record_event("noted", {1: b"x"})
 
 
+@pytest.mark.spec("FL-01", "FL-05")
+@pytest.mark.parametrize("by", ["call", "lock_n"])
+def test_each_call_is_of_the_latest_run_whoever_has_started_it(client, another, by):
+    """Its type may be another one as well."""
+    first, second = Desk(), Desk(name="Second")
+    for flow in (first, second):
+        flow.does["who"] = lambda context, name=flow.name: f"{name} {context.run_id}"
+    other = another()
+    client.register(second)
+    run_id = client.start_flow(first, "d")
+    assert client.invoke_rpc(getattr(first, by), "d", "who") == f"Desk {run_id}"
+    other.stop_flow("d")
+    with pytest.raises(FlowNotActiveOrNotFoundError):
+        client.invoke_rpc(getattr(first, by), "d", "who")
+    run_id = other.start_flow(second, "d")
+    assert client.invoke_rpc(getattr(second, by), "d", "who") == f"Second {run_id}"
+
+
 @pytest.mark.spec("FL-06", "FL-12")
+@INSIDE
 def test_all_effects_of_a_call_are_one_commit_and_one_event(client, call, stored, work):
     client.set_attribute(OTHER, "d", "gone")
     before = len(stored()["journal"])
@@ -377,6 +399,7 @@ def test_values_of_a_type_that_this_process_does_not_know_are_shown_plainly(clie
 
 
 @pytest.mark.spec("FL-05")
+@INSIDE
 def test_calling_does_not_compile_the_flow_again(client, desk, monkeypatch):
     """Compiling takes milliseconds, a call microseconds; an instance made for each call is alike."""
     from dex.engine.flows import flowtype
