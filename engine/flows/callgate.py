@@ -11,6 +11,7 @@ import fcntl
 import os
 import struct
 from collections.abc import Collection
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from weakref import WeakSet
@@ -33,6 +34,7 @@ class CallGate:
         self._path = path
         self._inside: int | None = None
         self._outside: int | None = None
+        self._taking = False
         _GATES.add(self)
 
     def enter(self, run_id: str) -> None:
@@ -61,12 +63,14 @@ class CallGate:
         Only one process takes locks at a time, so that nobody meets those of a call that does not get all of its own.
         """
         gate = self._entered()
+        self._taking = True
         self._set(gate, fcntl.F_WRLCK, _TAKING, wait=True)
         for key in keys:
             if not self._set(gate, fcntl.F_WRLCK, _place_of_lock(flow_id, key)):
                 self.unlock(flow_id, keys)
                 return key
         self._set(gate, fcntl.F_UNLCK, _TAKING)
+        self._taking = False
         return None
 
     def unlock(self, flow_id: str, keys: Collection[str]) -> None:
@@ -74,7 +78,9 @@ class CallGate:
         if self._inside is not None:
             for key in keys:
                 self._set(self._inside, fcntl.F_UNLCK, _place_of_lock(flow_id, key))
-            self._set(self._inside, fcntl.F_UNLCK, _TAKING)
+            if self._taking:
+                self._set(self._inside, fcntl.F_UNLCK, _TAKING)
+                self._taking = False
 
     def close(self) -> None:
         """Let go of the file."""
@@ -125,6 +131,7 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
+@lru_cache(1024)
 def _place(name: str) -> int:
     """Give the byte of a run id, or of any other text: of 2⁶², so that two do not meet by chance."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) >> 2

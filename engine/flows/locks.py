@@ -49,23 +49,34 @@ class Locks:
             yield
             return
         mine: set[tuple[str, str]] = set()
-        # An interrupt can strike as soon as they are held, so that they are taken inside of what releases them.
+        # An interrupt can strike as soon as they are held, so that they are taken inside of what releases them; and it
+        # can strike in there.
         try:
-            with self._mutex:
-                taking = {(flow_id, key) for key in wanted}
-                for lock in sorted(taking & self._held):
-                    raise lock_conflict(*lock)
-                mine = taking
-                self._held |= mine
-                elsewhere = self._gate.lock(flow_id, wanted)
-                if elsewhere is not None:
-                    raise lock_conflict(flow_id, elsewhere)
-            yield
+            try:
+                self._take(flow_id, wanted, mine)
+                yield
+            finally:
+                self._release(flow_id, wanted, mine)
         finally:
+            self._release(flow_id, wanted, mine)
+
+    def _take(self, flow_id: str, keys: list[str], mine: set[tuple[str, str]]) -> None:
+        with self._mutex:
+            wanted = {(flow_id, key) for key in keys}
+            for lock in sorted(wanted & self._held):
+                raise lock_conflict(*lock)
+            mine |= wanted
+            self._held |= mine
+            elsewhere = self._gate.lock(flow_id, keys)
+            if elsewhere is not None:
+                raise lock_conflict(flow_id, elsewhere)
+
+    def _release(self, flow_id: str, keys: list[str], mine: set[tuple[str, str]]) -> None:
+        with self._mutex:
             if mine:
-                with self._mutex:
-                    self._held -= mine
-                    self._gate.unlock(flow_id, wanted)
+                self._gate.unlock(flow_id, keys)
+                self._held -= mine
+                mine.clear()
 
     def admit(self, run_id: str) -> None:
         """Count a transactional or locking call of a run as under way, after a close that is being committed.

@@ -12,7 +12,9 @@ from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
 from dex.wcl.errors import DexError, FlowClosingError, RPCLockConflict, RpcLockConflictError
 from tests.chaos.children import Child
+from tests.engine.flows.runtime.conftest import INSIDE
 from tests.engine.flows.runtime.desk import ITEMS, OTHER, Aside, Desk, Item, N, get, inside
+from tests.engine.interrupts import Caller
 
 _HOLD = """
 import os
@@ -21,10 +23,8 @@ from dex.engine.client import connect
 from tests.engine.flows.runtime.desk import Desk, N
 
 def hold(context):
-    if "fork" in sys.argv and not os.fork():
-        sys.stdin.readline()
-        os._exit(0)
-    print("inside")
+    if "fork" not in sys.argv or not os.fork():
+        print("inside")
     sys.stdin.readline()
     N.set(context, 7)
 
@@ -107,6 +107,7 @@ def test_a_lock_is_free_again_however_the_handler_ends(client, desk, end):
 
 
 @pytest.mark.spec("FL-07")
+@INSIDE
 def test_a_lock_is_free_again_after_an_interrupt(client, desk):
     def interrupted(context):
         raise KeyboardInterrupt
@@ -115,6 +116,24 @@ def test_a_lock_is_free_again_after_an_interrupt(client, desk):
     with pytest.raises(KeyboardInterrupt):
         client.invoke_rpc(desk.lock_n, "d", "bad")
     assert client.invoke_rpc(desk.add_one, "d") == 1
+
+
+@pytest.mark.spec("FL-07")
+@pytest.mark.parametrize("file", ["/engine/writer.py", "/engine/flows/locks.py", "/engine/flows/callgate.py"])
+@INSIDE
+def test_an_interrupt_at_any_line_of_a_locking_call_leaves_no_lock(client, desk, another, file):
+    """Neither this process nor another one is kept out."""
+    mine, others, line = another(), another(), 0
+    while True:
+        line += 1
+        call = Caller(lambda: mine.invoke_rpc(desk.add_one, "d"), (file, line)).end()
+        interrupted, call.error = call.interrupted, None  # with its traceback, as when an interrupt has been dealt with
+        before = client.get_attribute(N, "d")
+        assert others.invoke_rpc(desk.add_one, "d") == before + 1
+        assert mine.invoke_rpc(desk.add_one, "d") == before + 2
+        if not interrupted:
+            break
+    assert line > 20
 
 
 @pytest.mark.spec("FL-07")
@@ -181,6 +200,7 @@ def test_another_process_that_wrote_a_locked_attribute_first_makes_this_call_los
 
 
 @pytest.mark.spec("FL-07")
+@INSIDE
 def test_the_guard_is_of_the_locked_instance_only(client, another):
     flow = Desk()
     client.start_flow(flow, "d")
@@ -242,6 +262,7 @@ def test_a_call_that_another_process_refuses_one_lock_holds_none(client, desk, a
 
 
 @pytest.mark.spec("FL-14")
+@INSIDE
 def test_who_asks_while_a_close_is_committed_is_admitted_after_it(client, desk):
     """Such a call then sees for itself whether the run is closing; an attempt to close may come to nothing."""
     locks = Locks(CallGate(client.engine.path.with_name("gate")))
@@ -258,6 +279,7 @@ def test_who_asks_while_a_close_is_committed_is_admitted_after_it(client, desk):
 
 
 @pytest.mark.spec("FL-15")
+@INSIDE
 def test_a_call_that_was_admitted_after_the_close_is_refused(client, desk, monkeypatch):
     """Between its first look and its admission the run began to close."""
     from tests.engine.flows.runtime.closing import closing
