@@ -26,14 +26,12 @@ def poll(parts: Parts, wait_ms: int, look: Callable[[Snapshot], T | None]) -> T 
         parts.changes.wait(seen, min(_POLL_SECONDS, remaining))
 
 
-def must(found: T | None, what: str, wait_ms: int) -> T:
+def must(found: T | None, what: str, wait_ms: int, remedy: str = "wait again, or look at `dex flow state`") -> T:
     """Give what a poll found.
 
     Raises:
         LongPollTimeoutError: it found nothing in time.
     """
     if found is None:
-        raise LongPollTimeoutError(
-            f"{what} within {wait_ms} ms", "wait again, or look at `dex flow state`", waited_seconds=wait_ms / 1000
-        )
+        raise LongPollTimeoutError(f"{what} within {wait_ms} ms", remedy, waited_seconds=wait_ms / 1000)
     return found

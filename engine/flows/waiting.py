@@ -7,7 +7,7 @@ from dex.engine.flows.edge import from_edge
 from dex.engine.flows.inspecting import plain
 from dex.engine.flows.polling import must, poll
 from dex.engine.flows.runtime.parts import Parts
-from dex.engine.flows.state import attributes, runs, steps
+from dex.engine.flows.state import attributes, outbox, runs, steps
 from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Snapshot
 from dex.wcl.commands.flows import (
@@ -42,7 +42,18 @@ def for_flow(parts: Parts, command: WaitForFlow) -> FlowResult:
             error=run.error,
         )
 
-    return must(poll(parts, command.wait_ms, look), f"Flow {command.flow_id!r} did not close", command.wait_ms)
+    what = f"Flow {command.flow_id!r} did not close"
+    found = poll(parts, command.wait_ms, look)
+    if found is None and _is_waiting_for_sync(parts, command):
+        remedy = "it waits for synced Attributes: `dex sync run` writes them, `dex sync backlog` tells why they wait"
+        return must(found, what, command.wait_ms, remedy)
+    return must(found, what, command.wait_ms)
+
+
+def _is_waiting_for_sync(parts: Parts, command: WaitForFlow) -> bool:
+    with parts.readers.snapshot() as snapshot:
+        run = runs.find(snapshot.connection, command.flow_id, command.run_id)
+        return run.closing is not None and outbox.is_pending(snapshot.connection, run.id)
 
 
 def for_step(parts: Parts, command: WaitForStep) -> StepResult:

@@ -65,7 +65,7 @@ def test_a_natural_close_waits_for_every_pending_write_and_for_those_made_meanwh
         client.set_attributes("a", {"Note": "extends"})
         gate.may_go.release()
         assert gate.inside.acquire(timeout=PATIENCE)
-        with pytest.raises(LongPollTimeoutError):
+        with pytest.raises(LongPollTimeoutError, match="it waits for synced Attributes: `dex sync run` writes them"):
             client.wait_for_flow("a", timedelta(0))
         assert client.describe_flow("a").status == "running"
         gate.may_go.release()
