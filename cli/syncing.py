@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from dex.cli.render.text import printable
 from dex.cli.session import Session
-from dex.wcl.errors import DexError, InputError, Unavailable
+from dex.wcl.commands.sync import SyncBacklog, SyncDrops
+from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+from dex.wcl.names import did_you_mean
 
 if TYPE_CHECKING:
     from dex.engine.sync.checking import StoreSchema
@@ -33,6 +35,24 @@ def sync_config(session: Session) -> "SyncConfig":
             "name one by --sync-config FILE or DEX_SYNC_CONFIG; see samples/sync.yaml",
         )
     return load_config(path)
+
+
+def refuse_unknown(session: Session, store: str | None) -> None:
+    """Fail where a store is named that is not in the configuration that the settings name, and never was in use.
+
+    Raises:
+        Refused: with the nearest name; an answer about it would look as if all was well.
+    """
+    if store is None or session.settings["sync-config"] is None or session.endpoint is not None:
+        return
+    from dex.engine.sync.storenames import StoreNames
+
+    known = list(StoreNames(session.settings["sync-config"]))
+    was_used = (SyncBacklog(store=store, limit=1), SyncDrops(store=store, limit=1))
+    if store in known or session.engine.execute(was_used[0]).total or session.engine.execute(was_used[1]):
+        return
+    configured = f"configured: {', '.join(known) or 'none'}"
+    raise Refused(f"there is no Attribute Store {store!r}", did_you_mean(store, known) or configured)
 
 
 def check_stores(config: "SyncConfig") -> "dict[str, StoreSchema | DexError]":

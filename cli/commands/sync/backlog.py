@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.params import Limit
 from dex.cli.session import Ctx
+from dex.cli.syncing import refuse_unknown
 from dex.wcl.commands.sync import Backlog, SyncBacklog
 from dex.wcl.durations import parse_duration
 from dex.wcl.errors import DexError
@@ -36,6 +37,7 @@ def run(
     an entry has been pending for longer.
     """
     oldest = None if fail_over is None else parse_duration(fail_over)
+    refuse_unknown(ctx.obj, store)
     command = SyncBacklog(store=store, flow_id=flow, limit=limit)
     if watch:
         from dex.cli.syncwatch import watch_backlog

@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.params import Limit
 from dex.cli.session import Ctx
+from dex.cli.syncing import refuse_unknown
 from dex.wcl.commands.sync import SyncDrops
 
 EXAMPLES = """
@@ -25,4 +26,5 @@ def run(
 
     Compare the rows of these Flows with their Attributes, and write the Attributes again.
     """
+    refuse_unknown(ctx.obj, store)
     ctx.obj.out.result(ctx.obj.engine.execute(SyncDrops(store=store, limit=limit)))

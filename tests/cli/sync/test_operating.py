@@ -70,9 +70,23 @@ def test_the_backlog_tells_what_is_pending(ordered: InsideDex) -> None:
     assert list(found["entries"][0]) == names
     limited = ordered.ok("sync", "backlog", "--limit", "1").json
     assert (len(limited["entries"]), limited["total"]) == (1, 3)
-    for option in (("--store", "others"), ("--flow", "order-18")):
-        assert ordered.ok("sync", "backlog", *option).json == {"entries": [], "total": 0, "oldest_age_seconds": 0.0}
+    found = ordered.ok("sync", "backlog", "--flow", "order-18").json
+    assert found == {"entries": [], "total": 0, "oldest_age_seconds": 0.0}
     assert "total 3" in ordered.ok("sync", "backlog", "-o", "table").text
+
+
+@pytest.mark.spec("Y-25")
+@pytest.mark.parametrize("command", ["backlog", "drops"])
+def test_a_store_that_is_not_configured_is_refused(ordered: InsideDex, command: str) -> None:
+    """A name that is misspelt would look as if nothing was pending; one that has been in use is known."""
+    done = ordered("sync", command, "--store", "ordrs")
+    assert (done.code, done.text) == (1, "")
+    assert done.err == "error: there is no Attribute Store 'ordrs'; did you mean orders?\n"
+    path = str(write_config(ordered.home, others={"type": "postgres"}))
+    assert "configured: others" in ordered("sync", command, "--store", "gone", "--sync-config", path).err
+    assert ordered.ok("sync", "backlog", "--store", "orders", "--sync-config", path).json["total"] == 3
+    del ordered.environ["DEX_SYNC_CONFIG"]
+    ordered.ok("sync", command, "--store", "ordrs")
 
 
 @pytest.mark.spec("Y-25")
@@ -119,7 +133,7 @@ def test_what_a_removed_store_had_pending_is_dropped_and_told(ordered: InsideDex
         ("orders", "order-17", "the store is not configured")
     }
     assert len(ordered.ok("sync", "drops", "--limit", "1").json) == 1
-    assert ordered.ok("sync", "drops", "--store", "others").json == []
+    assert ordered.ok("sync", "drops", "--store", "others", "--sync-config", path).json == []
     assert "\ndexzd_attribute_sync_dropped_entries_total 3.0\n" in ordered.ok("sync", "metrics").text
     assert database.rows("SELECT * FROM orders") == []
 
