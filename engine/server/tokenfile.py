@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dex.engine.yamlfile import Entry, Fault, compose, entries, is_mapping, line_of
+from dex.engine.yamlfile import Fault, compose, entries, is_null, line_of
 from dex.wcl.errors import InputError
 from dex.wcl.names import did_you_mean
 from dex.wcl.scopes import SCOPES, Scope
@@ -47,11 +47,12 @@ def read_tokens(path: Path) -> list[Token]:
         InputError: it cannot be read, others can read it, or it has a fault, told with its line.
     """
     root = compose(_text(path), str(path))
-    if root is None or not _items(root):
+    items = [] if root is None or is_null(root) else _items(root)
+    if not items:
         raise InputError(f"{path} has no tokens", "write a list of {name, token, scope}")
     found: list[Token] = []
     faults: list[Fault] = []
-    for node in _items(root):
+    for node in items:
         token = _token(node, faults)
         if token is not None and any(other.name == token.name for other in found):
             faults.append(Fault(line_of(node), f"the name {token.name!r} comes twice", "name each token differently"))
@@ -97,10 +98,8 @@ def _items(root: "Node") -> "list[Node]":
 
 def _token(node: "Node", faults: list[Fault]) -> Token | None:
     """Read one entry; None where it has a fault."""
-    found: dict[str, Entry] = {}
     before = len(faults)
-    if is_mapping(node):
-        found = entries(node, "an entry", faults) if _has_known_keys(node) else {}
+    found = entries(node, "an entry", faults) if _is_entry(node) else {}
     if set(found) != set(_KEYS):
         faults.append(
             Fault(line_of(node), "an entry has not name, token and scope", "write {name: …, token: …, scope: …}")
@@ -118,6 +117,8 @@ def _token(node: "Node", faults: list[Fault]) -> Token | None:
     return None if len(faults) > before else Token(name, scope, digest_of(token.encode()))  # type: ignore[arg-type]
 
 
-def _has_known_keys(node: "Node") -> bool:
-    """Tell whether all keys are known: one that is not may be a token, and is not to be shown."""
-    return all(str(key.value) in _KEYS for key, _ in node.value or ())
+def _is_entry(node: "Node") -> bool:
+    """Tell whether a node is a mapping whose keys are all known: one that is not may be a token, never to be shown."""
+    from yaml import MappingNode
+
+    return isinstance(node, MappingNode) and all(str(key.value) in _KEYS for key, _ in node.value)

@@ -1,8 +1,9 @@
 """Fixtures of the server tests: a server of its own for each test, on a port of its own, and an HTTP client of it."""
 
+import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import httpx
@@ -15,6 +16,7 @@ from dex.engine.server.listening import listen
 from dex.engine.server.node import make_server
 from dex.engine.server.terms import Terms
 from tests.directories import fast_directory
+from tests.serveprocess import read_all
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,17 @@ class Server:
         """Host and port, for a bare socket."""
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         return host, int(port)
+
+    def connect(self) -> socket.socket:
+        """Open a bare connection."""
+        return socket.create_connection(self.address, timeout=30)
+
+    def talk(self, *parts: bytes) -> bytes:
+        """Send bytes on a connection of their own, and give all that comes back until it is closed."""
+        with self.connect() as connection:
+            for part in parts:
+                connection.sendall(part)
+            return read_all(connection)
 
     def stop(self) -> None:
         """Stop as a signal would, and wait for the end."""
@@ -57,16 +70,26 @@ def served(engine: LocalEngine, terms: Terms | None = None) -> Iterator[Server]:
         listener.close()
 
 
+Serve = Callable[[Terms], Server]
+
+
 @pytest.fixture
-def server() -> Iterator[Server]:
+def serve_on() -> Iterator[Serve]:
+    """Serve an engine of one's own on given terms."""
+    with ExitStack() as stack:
+
+        def serve(terms: Terms) -> Server:
+            engine = LocalEngine(stack.enter_context(fast_directory()) / "data")
+            stack.callback(engine.close)
+            return stack.enter_context(served(engine, terms))
+
+        yield serve
+
+
+@pytest.fixture
+def server(serve_on: Serve) -> Server:
     """An engine on a directory of its own, served; `server.engine` looks behind the socket."""
-    with fast_directory() as path:
-        engine = LocalEngine(path / "data")
-        try:
-            with served(engine) as running:
-                yield running
-        finally:
-            engine.close()
+    return serve_on(Terms())
 
 
 @pytest.fixture
