@@ -37,7 +37,7 @@ from dex.wcl.errors import (
     WorkerInvocationError,
 )
 from tests.engine.flows.runtime.closing import begin_close, closing
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import IN, ITEMS, OTHER, PATIENCE, SECRET, Aside, Await, Desk, Do, Gate, N, inside
 
 NOW = timedelta(0)
@@ -120,6 +120,7 @@ def test_a_call_that_runs_out_of_time_holds_a_close_open_until_then(client, work
 
 
 @pytest.mark.spec("FL-14")
+@INSIDE
 def test_the_last_of_several_calls_ends_the_close(client, work):
     flow = Desk()
     client.start_flow(flow, "d")
@@ -143,6 +144,7 @@ def test_a_plain_rpc_holds_no_close_open_and_loses_its_commit(client, work):
 
 
 @pytest.mark.spec("FL-15")
+@INSIDE
 def test_while_a_close_waits_writes_are_accepted_and_start_no_step(client, work):
     flow = Desk(Do("A", lambda c, i: N.set(c, 99) or dead_end()), starts=False)
     client.start_flow(flow, "d")
@@ -166,6 +168,7 @@ def test_while_a_close_waits_writes_are_accepted_and_start_no_step(client, work)
 
 
 @pytest.mark.spec("FL-15")
+@INSIDE
 def test_while_a_close_waits_the_rest_is_refused_with_failed_precondition(client, stored):
     flow = Desk(Do("A", lambda c, i: dead_end()), starts=False)
     client.start_flow(flow, "d")
@@ -188,6 +191,7 @@ def test_while_a_close_waits_the_rest_is_refused_with_failed_precondition(client
 
 
 @pytest.mark.spec("FL-15", "FL-10")
+@INSIDE
 def test_who_waited_before_the_close_gets_what_came_with_it(client, work, monkeypatch):
     """The deciding step is over, and its attribute is set, with the commit that begins to close."""
     flow = Desk(Do("End", lambda c, i: OTHER.set(c, 3) or force_complete()))
@@ -219,6 +223,7 @@ def test_who_waited_before_the_close_gets_what_came_with_it(client, work, monkey
 @pytest.mark.spec("FL-16", "FL-11")
 @pytest.mark.parametrize(("stop", "status"), [("cancel", "canceled"), ("fail", "failed"), ("terminate", "terminated")])
 @pytest.mark.parametrize("waits", [False, True])
+@INSIDE
 def test_a_stop_closes_at_once_also_while_a_close_waits(client, work, stop, status, waits):
     flow = Desk(Await("A", Wait.until(IN.for_one()), lambda c, i: dead_end()))
     client.start_flow(flow, "d")
@@ -289,6 +294,7 @@ def test_a_decision_that_closes_nothing_turns_no_call_away(client, work):
 
 
 @pytest.mark.spec("FL-14", "FL-08")
+@INSIDE
 def test_a_close_that_a_crash_left_waiting_is_ended_by_the_next_worker(client, another, data_dir):
     flow = Desk()
     client.start_flow(flow, "d")

@@ -15,7 +15,7 @@ from dex.engine.flows.options import FlowTimeoutPolicy
 from dex.engine.flows.runtime.begun import Begun, under_way
 from dex.wcl.commands.flows import GetFlowState
 from tests.chaos.children import Child
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import PATIENCE, Desk, Do, Gate
 
 TWICE = StepOptions(execute_retry=RetryPolicy(timedelta(milliseconds=1), maximum_attempts=2))
@@ -121,7 +121,9 @@ def test_a_lost_attempt_is_kept_for_who_knows_its_flow(data_dir):
     attempts = []
     with connect(data_dir) as client:
         client.wait_for_flow("o0")
-        client.register(Desk(Do("A", lambda c, i: attempts.append(c.attempt) or graceful_complete(), TWICE), name="Job"))
+        client.register(
+            Desk(Do("A", lambda c, i: attempts.append(c.attempt) or graceful_complete(), TWICE), name="Job")
+        )
         client.wait_for_flow("a")
     assert attempts == [2]
 
@@ -165,6 +167,7 @@ def leave_begun(data_dir: Path, *begun: Begun) -> None:
 
 
 @pytest.mark.spec("FL-08")
+@INSIDE
 def test_what_was_committed_before_its_process_ended_does_not_count(client, work, local):
     """It ended between its commit and forgetting the attempt, or wrote what nobody can read."""
     client.start_flow(Desk(Do("A", lambda c, i: go_to("B", i)), Do("B", lambda c, i: graceful_complete(i))), "d", 5)

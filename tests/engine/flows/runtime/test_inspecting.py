@@ -14,7 +14,7 @@ from dex.wcl.errors import (
     InvalidCommand,
     LongPollTimeoutError,
 )
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import BOXES, IN, OTHER, Aside, Await, Desk, Do, N
 
 NOW = timedelta(0)
@@ -135,6 +135,7 @@ KINDS = {
 
 
 @pytest.mark.spec("FL-12", "FL-03")
+@INSIDE
 def test_attribute_values_are_found_by_kind_and_value(client):
     for flow_id, value in KINDS.items():
         client.start_flow(Desk(), flow_id, options=StartFlowOptions().with_attribute(OTHER, value))
@@ -196,6 +197,7 @@ def test_long_polls_end_when_their_time_is_over(client, wait):
 
 @pytest.mark.spec("FL-10")
 @pytest.mark.parametrize("elsewhere", [False, True])
+@INSIDE
 def test_long_polls_see_what_another_process_does(client, another, elsewhere):
     flow = Desk(Await("A", Wait.until(IN.for_one()), lambda c, i: graceful_complete(i)))
     client.start_flow(flow, "d", 3)

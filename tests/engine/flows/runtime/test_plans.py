@@ -21,6 +21,7 @@ from dex import (
     graceful_complete,
 )
 from dex.wcl.commands.flows import DeleteMessages, GetFlowState, PageHistory
+from tests.engine.flows.runtime.conftest import INSIDE
 from tests.engine.flows.runtime.desk import IN, ITEMS, Await, Desk, Do, Item, N
 
 _TABLES = ("runs", "attributes", "a", "flow_values", "v", "history", "messages", "steps")
@@ -67,6 +68,7 @@ def wrong(path, statements):
 
 
 @pytest.mark.spec("FL-04", "FL-05")
+@INSIDE
 def test_no_statement_on_the_way_of_a_call_or_step_reads_a_whole_table(client, local, statements, work, clock):
     flow = Desk(
         Await(
@@ -113,6 +115,7 @@ def test_no_statement_on_the_way_of_a_call_or_step_reads_a_whole_table(client, l
         {"type": "Desk", "status": "running", "attributes": {"N": 1, "Other": "x"}},
     ],
 )
+@INSIDE
 def test_a_search_reads_by_an_index(client, local, statements, query):
     client.search_flows(query)
     read = [statement for statement in statements if "runs" in statement]

@@ -24,7 +24,7 @@ from dex import (
 )
 from dex.engine.flows.step import WaitForFailure
 from dex.wcl.commands.flows import GetFlowState, ListMessages
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import IN, OTHER, OUT, Aside, Await, Desk, Do, Gate, N, get, inside
 
 ONCE = RetryPolicy(maximum_attempts=1)
@@ -425,6 +425,7 @@ def test_a_step_whose_locked_attribute_another_process_writes_runs_again_as_the_
 
 
 @pytest.mark.spec("FL-08")
+@INSIDE
 def test_another_worker_goes_on_from_the_last_commit(client, work, another, open_engine):
     """A process ends between two steps: what was committed is not run again."""
     ran = []

@@ -16,7 +16,7 @@ from dex.wcl.errors import (
     NotFound,
     ValueMappingError,
 )
-from tests.engine.flows.runtime.conftest import history
+from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import BOXES, IN, OUT, Await, Desk, Do
 
 
@@ -261,6 +261,7 @@ def test_messages_are_deleted_all_or_none(client, stored):
 
 
 @pytest.mark.spec("FL-08", "FL-06")
+@INSIDE
 def test_an_rpc_that_publishes_lets_the_waiting_step_go_on_in_the_same_commit(client, waiting, over, stored):
     waiting(Wait.until(IN.for_one()))
     flow = client.engine.flows.parts.registry.get("Desk").flow
@@ -307,6 +308,7 @@ def test_one_timer_of_many_conditions_ends_the_wait_of_its_step_only(client, wor
 
 
 @pytest.mark.spec("FL-08")
+@INSIDE
 def test_a_clock_that_is_set_back_between_two_looks_fires_no_timer_and_writes_no_event(client, waiting, clock, stored):
     waiting(Wait.until(minutes(1)))
     worker = client.engine.flows.worker
