@@ -53,7 +53,10 @@ def make_app(
         return Request(dispatcher, may, health, metrics)
 
     app = Litestar(
-        route_handlers=[_handler(route, request) for route in ROUTES],
+        route_handlers=[
+            *(_options_handler(path) for path in {route.path for route in ROUTES}),
+            *(_handler(route, request) for route in ROUTES),
+        ],
         openapi_config=None,
         request_max_body_size=None,
         exception_handlers={HTTPException: _refused_by_framework, Exception: _failed},
@@ -90,8 +93,22 @@ def _handler(route: Route, make_request: Callable[[Callable[[Scope], None]], Req
             return Lines(answer)
         return Response(answer if isinstance(answer, bytes) else encode(answer), media_type=route.media_type)
 
-    path = route.path.replace("}", ":str}")
-    return HTTPRouteHandler(path, http_method=HttpMethod(route.method), status_code=200)(handle)
+    return HTTPRouteHandler(_template(route.path), http_method=HttpMethod(route.method), status_code=200)(handle)
+
+
+def _options_handler(path: str) -> HTTPRouteHandler:
+    """Tell the methods of a path; the framework's own forgets all but one."""
+    allow = ", ".join([*sorted(route.method for route in ROUTES if route.path == path), "OPTIONS"])
+
+    async def handle() -> Response[None]:
+        return Response(None, status_code=204, headers={"allow": allow})
+
+    return HTTPRouteHandler(_template(path), http_method=HttpMethod.OPTIONS, status_code=204)(handle)
+
+
+def _template(path: str) -> str:
+    """Give a path as the framework writes it."""
+    return path.replace("}", ":str}")
 
 
 def _permission(route: Route, exchange: Exchange) -> Callable[[Scope], None]:

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from dex.wcl.commands.base import Command, check_limit
+from dex.wcl.commands.base import Command, check_limit, check_position
 
 MAX_ENTRIES = 10_000
 
@@ -82,6 +82,10 @@ class ShowSyncTotals(Command[SyncTotals], frozen=True):
     """Count what is pending, given up, and written after a position of the journal (spec: Y-24)."""
 
     after: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.after is not None:
+            check_position(self.after)
 
 
 AnySyncCommand: TypeAlias = SyncBacklog | SyncDrops | ShowSyncTotals
