@@ -39,12 +39,16 @@ class Session:
         self._lent = engine
         self._opened: Engine | None = None
         self._writes_before = 0 if engine is None else engine.writes
+        self.only_reads = False
 
     @property
     def wrote(self) -> bool:
-        """Tell whether this command has begun to write anything, whatever became of it."""
+        """Tell whether this command has begun to write anything, whatever became of it.
+
+        What Steps write that are worked meanwhile does not count for one that `only_reads`: it may be repeated.
+        """
         engine = self._lent or self._opened
-        return engine is not None and engine.writes > self._writes_before
+        return not self.only_reads and engine is not None and engine.writes > self._writes_before
 
     @property
     def engine(self) -> "Engine":

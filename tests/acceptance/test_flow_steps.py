@@ -8,6 +8,7 @@ import pytest
 
 from tests.acceptance.conftest import Dex
 from tests.cli.flow.conftest import learn_trip
+from tests.cli.flow.test_steps import HANG
 
 
 @pytest.fixture
@@ -40,6 +41,27 @@ def test_run_works_until_it_is_told_to_end(trip: Dex, number: signal.Signals, co
     _, err = worker.communicate(timeout=30)
     assert (worker.returncode, err) == (code, b"cancelled\n" if code else b"")
     assert trip.ok("flow", "describe", "t1").json["status"] == "completed"
+
+
+@pytest.mark.spec("FL-08")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_leaves_a_handler_that_hangs(dex: Dex, number: signal.Signals) -> None:
+    """After the first one run says what it waits for; what it leaves is run again, as the same attempt."""
+    (dex.home / "hang.py").write_text(HANG)
+    dex.environ["DEX_FLOWS"] = "hang.py"
+    dex.ok("flow", "start", "Hanging", "h")
+    worker = dex.start("flow", "run")
+    assert worker.stderr is not None
+    assert worker.stderr.readline() == b"working Hanging\n"
+    while dex.ok("flow", "state", "h").json["steps"][0]["running_since"] is None:
+        pass
+    worker.send_signal(number)
+    assert worker.stderr.readline() == b"waiting for Step Hang-1 of Flow 'h'; Ctrl-C leaves it to be run again\n"
+    worker.send_signal(number)
+    _, err = worker.communicate(timeout=30)
+    assert (worker.returncode, err) == (130, b"cancelled\n")
+    (dex.home / "go").touch()
+    assert dex.ok("flow", "wait", "h").json["output"] == 1
 
 
 @pytest.mark.spec("FL-08")

@@ -1,6 +1,7 @@
 """`dex flow wait` (spec: FL-10)."""
 
 from dex.cli.flowvalues import milliseconds
+from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, RunId, Wait
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import WaitForFlow
@@ -17,4 +18,4 @@ def run(ctx: Ctx, flow_id: FlowId, run_id: RunId = None, wait: Wait = "1m") -> N
     Works Steps meanwhile. The exit code is 0 however the run ended, and 4 if it is not closed in time.
     """
     command = WaitForFlow(flow_id=flow_id, run_id=run_id, wait_ms=milliseconds(wait))
-    ctx.obj.out.result(ctx.obj.engine.execute(command))
+    wait_for(ctx.obj, command)

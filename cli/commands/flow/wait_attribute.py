@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dex.cli.flowvalues import milliseconds, typed_hint, value_of
+from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, Wait
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import WaitForAttribute
@@ -28,4 +29,4 @@ def run(
     """
     command = WaitForAttribute(flow_id=flow_id, name=name, value=value_of(value), wait_ms=milliseconds(wait))
     with typed_hint():
-        ctx.obj.out.result(ctx.obj.engine.execute(command))
+        wait_for(ctx.obj, command)

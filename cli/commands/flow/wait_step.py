@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dex.cli.flowvalues import milliseconds
+from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, Wait
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import WaitForStep
@@ -26,4 +27,4 @@ def run(
     Works Steps meanwhile. The exit code is 4 if it is not over in time.
     """
     command = WaitForStep(flow_id=flow_id, step=step, wait_ms=milliseconds(wait))
-    ctx.obj.out.result(ctx.obj.engine.execute(command))
+    wait_for(ctx.obj, command)

@@ -37,7 +37,7 @@ _FAULT_SECONDS = 1.0
 _TOLD_SECONDS = 60.0
 # Whoever closes an engine waits so long for handlers, which are told to hurry. Whoever works in the foreground waits
 # for as long as it takes, and says after a moment what for.
-_GRACE_SECONDS = 5.0
+_GRACE_SECONDS = 3.0
 _MOMENT_SECONDS = 2.0
 
 

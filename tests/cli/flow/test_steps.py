@@ -1,9 +1,11 @@
 """`dex flow`: Steps, waits, timers and time travel."""
 
+import threading
+
 import pytest
 
 from tests.acceptance.conftest import Dex
-from tests.cli.flow.conftest import run_id
+from tests.cli.flow.conftest import InsideDex, run_id
 
 
 def steps(dex: Dex) -> dict[str, str]:
@@ -35,6 +37,65 @@ def test_waits_work_the_steps_and_are_bounded(trip: Dex) -> None:
     assert trip.ok("flow", "wait-step", "t1", "Leave-1").json["step_execution_id"] == "Leave-1"
     assert trip.ok("flow", "wait", "t1").json["status"] == "completed"
     assert trip("flow", "wait", "t1", "--wait", "soon").code == 2
+
+
+@pytest.mark.spec("FL-10", "X-04")
+@pytest.mark.parametrize(
+    "command", [["wait", "t1"], ["wait-step", "t1", "Pack"], ["wait-attribute", "t1", "Count", ":=9"]]
+)
+def test_a_wait_that_runs_out_of_time_is_safe_to_repeat(trip: Dex, command: list[str]) -> None:
+    """What the Steps wrote that it worked is no write of its own."""
+    waited = trip("flow", *command, "--timeout", "500ms")
+    assert (waited.code, waited.err) == (4, "error: timed out after 500ms; raise --timeout, or try again\n")
+    assert steps(trip) == {"Pack-1": "waiting"}
+
+
+@pytest.mark.spec("FL-10")
+def test_a_wait_for_a_flow_that_this_process_does_not_know_says_so(trip: Dex) -> None:
+    """Nothing works its Steps here; once it is closed, or with --quiet, there is nothing to say."""
+    trip.environ["DEX_FLOWS"] = ""
+    note = "this process does not know Flow type TripFlow and works none of its Steps; name it by --flows\n"
+    for command in (["wait", "t1"], ["wait-step", "t1", "Pack"]):
+        waited = trip("flow", *command, "--wait", "1ms")
+        assert (waited.code, waited.err.startswith(note), waited.err.count(note)) == (4, True, 1)
+        assert note not in trip("-q", "flow", *command, "--wait", "1ms").err
+    trip.ok("flow", "stop", "t1", "--run-id", run_id(trip), "--yes")
+    assert trip.ok("flow", "wait", "t1").err == ""
+
+
+@pytest.mark.spec("FL-08", "FL-10")
+def test_a_wait_ends_beside_a_handler_that_hangs(dex: InsideDex, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler is left to be run again, and who hangs is told."""
+    monkeypatch.setattr("dex.engine.flows.runtime.worker._GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("dex.engine.flows.runtime.worker._TOLD_SECONDS", 0.0)
+    (dex.home / "hang.py").write_text(HANG)
+    dex.environ["DEX_FLOWS"] = "hang.py"
+    dex.ok("flow", "start", "Hanging", "h")
+    waited = dex("flow", "wait", "h", "--wait", "500ms")
+    told = "Step Hang-1 of Flow 'h' has been running for more than 0 s\n"
+    assert (waited.code, waited.err.startswith(told), waited.err.count(told)) == (4, True, 1)
+    (state,) = dex.ok("flow", "state", "h").json["steps"]
+    assert (state["attempt"], state["running_since"]) == (1, None)
+    (dex.home / "go").touch()
+    for thread in threading.enumerate():
+        if thread.name == "dex-step":
+            thread.join(20)
+    assert dex.ok("flow", "wait", "h").json["output"] == 1
+
+
+HANG = """
+import pathlib, threading
+from dex import Flow, Step, StepList, graceful_complete
+GO = pathlib.Path(__file__).with_name("go")
+class Hang(Step[None]):
+    def execute(self, context, input):
+        while not GO.exists():
+            threading.Event().wait(0.01)
+        return graceful_complete(context.attempt)
+class Hanging(Flow[None]):
+    def get_steps(self):
+        return StepList.start_step(Hang)
+"""
 
 
 @pytest.mark.spec("FL-08")
