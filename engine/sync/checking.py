@@ -46,7 +46,9 @@ def check(store: StoreConfig, tables: Sequence[TableSchema | None]) -> StoreSche
     if problems:
         faults = [f"store {store.name}: {problem}" for problem in problems]
         text = f"store {store.name}: {'; '.join(problems)}"
-        raise FailedPrecondition(text, "alter the tables, then start again", store=store.name, faults=faults)
+        raise FailedPrecondition(
+            text, "correct the tables or the configuration, then start again", store=store.name, faults=faults
+        )
     if main is None or fencing is None:
         raise AssertionError("a missing table is a problem")
     found = dict(zip(store.attribute_maps, instances, strict=True))

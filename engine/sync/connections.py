@@ -109,7 +109,7 @@ class Connections:
             self._set_up(connection)
         except psycopg.Error as error:
             # libpq's message names host, role and database. The DSN in it is hidden, so the error is not chained.
-            problem = " ".join(self._dsn.redact(str(error)).split())
+            problem = _in_one_line(self._dsn.redact(str(error)))
             raise Unavailable(
                 f"cannot use {self._dsn.target}: {problem}", "check that the server runs and that the DSN is right"
             ) from None
@@ -144,6 +144,12 @@ def _has_news(connection: BoundedConnection) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _in_one_line(message: str) -> str:
+    """Give libpq's message without its hints, which come on lines of their own behind a tab."""
+    lines = [" ".join(line.split()) for line in message.splitlines() if not line.startswith("\t")]
+    return " ".join(lines).removeprefix("connection failed: ")
 
 
 def _usable(connection: BoundedConnection) -> bool:

@@ -218,6 +218,7 @@ class StoreWriter:
         written = [entry for entry in entries if entry.key in keys]
         # Where every field is filtered, the store was not asked, and is not known to work.
         if result.statements and self._backoff.succeed():
+            _log.info("store %s: writes pass again", self._name)
             self._note(lambda connection: backlog.forget(connection, self._name, 0))
         if pending.statements is not None and not (are_all and len(written) == len(entries)):
             self._note(lambda connection: backlog.restart(connection, self._name, pending.run))

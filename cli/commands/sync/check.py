@@ -21,8 +21,8 @@ dex sync check --sync-config sync.yaml --flows orders.py -o table
 def run(ctx: Ctx) -> None:
     """Check the configuration, connections and tables, and show what maps where.
 
-    All faults are told, of every store, and nothing is written anywhere. With --flows, columns are shown with the
-    Attributes of your Flow definitions.
+    All faults are told, of every store, missing grants too, and nothing is written anywhere. With --flows, columns are
+    shown with the Attributes of your Flow definitions.
     """
     session = ctx.obj
     config = sync_config(session)

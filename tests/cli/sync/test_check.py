@@ -111,7 +111,7 @@ def test_the_faults_of_all_stores_are_told_and_what_is_good_is_shown(shop: Insid
     done = shop("sync", "check", "--sync-config", str(path))
     assert (done.code, {row["store"] for row in done.json}) == (3, {"good"})
     first, *faults = done.err.splitlines()
-    assert first == "error: 3 faults; alter the tables, then start again"
+    assert first == "error: 3 faults; correct the tables or the configuration, then start again"
     assert [fault.split(":")[0].strip() for fault in faults] == ["store bad", "store bad", "store gone"]
     assert "numbered is integer, and a character type is needed" in faults[0]
     assert 'create it as its owner: CREATE TABLE "fence" ( store_name text NOT NULL,' in faults[1]
@@ -128,7 +128,10 @@ def test_a_server_that_cannot_be_reached_ends_the_command(
     shop.environ[VARIABLE] = secret_dsn(database).replace(f":{database.server.port}/", ":1/")
     done = shop(*command)
     assert done.code == 4
-    assert "error: store orders: cannot use 127.0.0.1:1/" in done.err
+    target = f"127.0.0.1:1/{database.name}"
+    problem = 'connection to server at "127.0.0.1", port 1 failed: Connection refused'
+    remedy = "check that the server runs and that the DSN is right"
+    assert done.err == f"error: store orders: cannot use {target}: {problem}; {remedy}\n"
     assert SECRET not in done.err
     assert SECRET not in shop(*command, "-o", "json").err
 

@@ -87,8 +87,9 @@ def test_a_failure_of_a_run_backs_off_that_run_alone(schedule, clock):
 
 
 @pytest.mark.spec("Y-18")
-def test_a_failure_of_the_store_backs_off_all_its_runs(schedule, clock):
-    """Those in line are not tried while it waits, and one failure that several threads meet is one."""
+def test_a_failure_of_the_store_backs_off_all_its_runs(schedule, clock, caplog):
+    """Those in line are not tried while it waits, and one failure that several threads meet is one; its end is told."""
+    caplog.set_level("INFO", "dex.sync")
     s = schedule()
     for flow_id in "abc":
         s.start(flow_id, {"Total": 1})
@@ -103,6 +104,7 @@ def test_a_failure_of_the_store_backs_off_all_its_runs(schedule, clock):
     s.turn_of("b", "c")
     s.turn_of("a")
     assert s.pending() == {}
+    assert caplog.messages.count("store orders: writes pass again") == 1
 
 
 @pytest.mark.spec("Y-18")
