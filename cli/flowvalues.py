@@ -69,6 +69,8 @@ def typed_hint() -> Iterator[None]:
         if not error.message.startswith("Attribute "):
             raise
         remedy = "write NAME=text, and NAME:=JSON for all that is not text"
+        if str(error.facts.get("expected")).startswith('{"bytes"'):
+            remedy = "write NAME=@FILE for bytes"
         raise ValueMappingError(error.message, remedy, **error.facts) from error
 
 
