@@ -20,8 +20,8 @@ from dex.wcl.errors import InvalidCommand
         (dex.AttributeMapNotLoadedError, dex.Refused, 400),
         (dex.FlowDefinitionError, InvalidCommand, 400),
         (dex.ValueMappingError, InvalidCommand, 400),
-        (dex.WorkerInvocationError, dex.DexError, 500),
-        (dex.InvalidStepResultError, dex.WorkerInvocationError, 500),
+        (dex.WorkerInvocationError, dex.DexError, 400),
+        (dex.InvalidStepResultError, dex.WorkerInvocationError, 400),
     ],
 )
 def test_each_error_is_of_its_kind(error: type[dex.DexError], base: type[dex.DexError], status: int) -> None:
