@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import httpx
 import pytest
-import uvicorn
 
 from dex.engine.local import LocalEngine
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.guard import Connections
+from dex.engine.server.httpserver import HttpServer
 from dex.engine.server.listening import listen
 from dex.engine.server.node import make_server
 from dex.engine.server.terms import Terms
@@ -26,7 +27,7 @@ class Server:
     url: str
     engine: LocalEngine
     dispatcher: Dispatcher
-    uvicorn: uvicorn.Server
+    uvicorn: HttpServer
     thread: threading.Thread
 
     @property
@@ -34,6 +35,11 @@ class Server:
         """Host and port, for a bare socket."""
         host, _, port = self.url.removeprefix("http://").rpartition(":")
         return host, int(port)
+
+    @property
+    def connections(self) -> Connections:
+        """The connections that are open."""
+        return self.uvicorn._connections
 
     def connect(self) -> socket.socket:
         """Open a bare connection."""

@@ -66,15 +66,14 @@ def http(file: Path, serve_on: Serve) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize(
-    "authorization", [None, "Bearer " + "x" * 32, f"Token {READ}", f"Bearer {READ}x", "Bearer", ""]
-)
 @pytest.mark.parametrize("path", ["/v1/state-stores", "/metrics", "/v1/feeds"])
-def test_who_is_not_known_is_asked_for_a_token(http: httpx.Client, path: str, authorization: str | None) -> None:
-    response = http.get(path, headers={} if authorization is None else {"authorization": authorization})
-    assert response.status_code == 401
-    assert response.headers["www-authenticate"] == "Bearer"
-    assert response.json()["error"]["kind"] == "unauthorized"
+def test_who_is_not_known_is_asked_for_a_token(http: httpx.Client, path: str) -> None:
+    wrong = ["Bearer " + "x" * 32, f"Token {READ}", f"Bearer {READ}x", f"Bearer {READ[1:]}", "Bearer", ""]
+    for headers in ({}, *({"authorization": value} for value in wrong)):
+        response = http.get(path, headers=headers)
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == "Bearer"
+        assert response.json()["error"]["kind"] == "unauthorized"
 
 
 def test_a_body_of_who_is_not_known_is_not_even_looked_at(http: httpx.Client) -> None:
@@ -119,9 +118,9 @@ def test_a_browser_may_read_with_a_token_as_its_password_and_change_nothing(http
     assert http.post("/v1/wcl", json=SHOW, auth=("anybody", ADMIN)).status_code == 401
 
 
-@pytest.mark.parametrize("value", ["Basic", "Basic !!!", "Basic " + "x" * 5])
-def test_a_password_that_is_no_password_is_not_known(http: httpx.Client, value: str) -> None:
-    assert http.get("/v1/state-stores", headers={"authorization": value}).status_code == 401
+def test_a_password_that_is_no_password_is_not_known(http: httpx.Client) -> None:
+    for value in ("Basic", "Basic !!!", "Basic " + "x" * 5):
+        assert http.get("/v1/state-stores", headers={"authorization": value}).status_code == 401
 
 
 def test_a_changed_file_is_read_again_a_second_later(file: Path) -> None:
