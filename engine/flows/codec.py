@@ -1,13 +1,14 @@
 """Values of Flows as stored bytes: MessagePack that keeps each value's kind (spec: FL-03).
 
 Text, int64, double, bool, bytes, null and aware datetime keep their kind; dataclasses, dicts and lists are maps
-and arrays under their Python field names, the kind "json". `encode` proves a value by decoding what it wrote:
+and arrays under their Python field names, the kind "json". `encode` proves a value by reading what it wrote:
 MessagePack is read faster than a value can be walked in Python, and the reader names the path of what is wrong.
 """
 
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from types import UnionType
@@ -15,6 +16,7 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
+from dex.engine.flows.proving import prover
 from dex.wcl.errors import FlowDefinitionError, ValueMappingError
 from dex.wcl.values import I64_MAX
 
@@ -26,11 +28,12 @@ _MARKED = bytes.maketrans(bytes([_UINT64, _FLOAT64]), bytes([_NEVER_USED] * 2))
 class _Mapping:
     """How values of one declared type are checked and read."""
 
-    __slots__ = ("decode", "instance_of", "name", "wants_float")
+    __slots__ = ("decode", "instance_of", "name", "prove", "wants_float")
 
     def __init__(self, declared: Any) -> None:
         self.name = type_name(declared)
         self.decode = _decoder(declared)
+        self.prove = prover(declared) or self.decode
         alternatives = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
         self.wants_float = float in alternatives and int not in alternatives
         self.instance_of = declared if _is_record(declared) else None
@@ -51,13 +54,20 @@ def encode(value: Any, declared_type: Any = Any) -> bytes:
     data = _pack(value, mapping)
     if value.__class__ is datetime and value.tzinfo is None:
         raise _refused("$", "a datetime with a zone", "is a datetime without one")
+    _prove(data, mapping)
+    if _UINT64 in data or _FLOAT64 in data:
+        _check_numbers(data)
+    return data
+
+
+def _prove(data: bytes, mapping: _Mapping) -> None:
+    with suppress(msgspec.ValidationError):
+        mapping.prove(data)
+        return
     try:
         mapping.decode(data)
     except msgspec.ValidationError as error:
         raise mapping_error(error) from error
-    if _UINT64 in data or _FLOAT64 in data:
-        _check_numbers(data)
-    return data
 
 
 def encode_as(value: Any, declared_type: Any, what: str) -> bytes:

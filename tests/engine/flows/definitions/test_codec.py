@@ -36,6 +36,22 @@ class Person:
     friend: "Person | None" = None
 
 
+@dataclass
+class Even:
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number % 2:
+            raise ValueError("it is odd")
+
+
+@dataclass
+class Parcel:
+    name: str
+    weights: dict[str, float] = field(default_factory=dict)
+    inner: list["Even"] | None = None
+
+
 NOON = datetime(2024, 3, 10, 12, tzinfo=UTC)
 
 
@@ -215,3 +231,33 @@ def test_value_types_can_be_declared(declared: Any) -> None:
 )
 def test_types_are_told_as_people_write_them(declared: Any, name: str) -> None:
     assert type_name(declared) == name
+
+
+@pytest.mark.spec("FL-03")
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        (Parcel(1), "$[0].name"),  # type: ignore[arg-type]  # as all of these are
+        (Parcel("a", {"b": "c"}), "$[0].weights[...]"),  # type: ignore[dict-item]
+        (Parcel("a", inner=[Even(2)]), "$[0].inner[0].number"),
+        ("parcel", "$[0]"),
+        (None, "$[0]"),
+    ],
+    ids=repr,
+)
+def test_what_does_not_fit_inside_of_records_in_a_list_is_refused_with_its_path(wrong: Any, path: str) -> None:
+    if isinstance(wrong, Parcel) and wrong.inner:
+        wrong.inner[0].number = "2"  # type: ignore[assignment]
+    with pytest.raises(ValueMappingError) as caught:
+        encode([wrong], list[Parcel])
+    assert caught.value.path == path
+
+
+@pytest.mark.spec("FL-03")
+def test_a_record_is_refused_that_its_own_making_would_refuse_when_it_is_read() -> None:
+    even = Even(2)
+    assert decode(encode([even], list[Even]), list[Even]) == [even]
+    even.number = 3
+    for value, declared in (([even], list[Even]), ([Parcel("a", inner=[even])], list[Parcel])):
+        with pytest.raises(ValueMappingError, match="odd"):
+            encode(value, declared)
