@@ -29,10 +29,7 @@ _MAX_SHARED = 256
 _WAKE_EVERY = 256
 _UNKNOWN = catalog.Catalog(-1, [], [], ())
 _VERSION = "SELECT version FROM catalog"
-_HEAD = (
-    "SELECT c.version, j.seq, j.at, j.total FROM catalog c"
-    " LEFT JOIN (SELECT seq, at, total FROM journal ORDER BY seq DESC LIMIT 1) j"
-)
+_HEAD = "SELECT (SELECT version FROM catalog), seq, at, total FROM journal ORDER BY seq DESC LIMIT 1"
 
 
 class _Job:
@@ -288,8 +285,8 @@ class Writer:
 
     def _apply(self, connection: sqlite3.Connection, jobs: list[_Job]) -> tuple[list[list[Any]], tuple[int, int]]:
         """Apply every job inside the open transaction and write the journal."""
-        version, *last = connection.execute(_HEAD).fetchone()
-        first = head = journal.Head(*(value or 0 for value in last))
+        version, *last = connection.execute(_HEAD).fetchone() or (*connection.execute(_VERSION).fetchone(), 0, 0, 0)
+        first = head = journal.Head(*last)
         if version != self._catalog.version:
             self._catalog = catalog.load(connection)
         at = max(self._clock.now_ms(), head.at)
