@@ -1,7 +1,7 @@
 """Flows over HTTP: looking at them, watching them and waiting for them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -27,8 +27,8 @@ def client(server: Server) -> Client:
 
 
 @pytest.fixture
-def pay(client: Client) -> Iterator[Any]:
-    yield lambda: client.publish(PAYMENTS, ORDER, 900)
+def pay(client: Client) -> Callable[[], list[str]]:
+    return lambda: client.publish(PAYMENTS, ORDER, 900)
 
 
 def test_runs_are_found_by_type_status_and_attributes(http: httpx.Client, client: Client) -> None:
@@ -79,7 +79,7 @@ def test_history_is_read_in_pages(http: httpx.Client, client: Client) -> None:
     assert [event["number"] for event in http.get(f"{URL}/history", params={"after": 1}).json()["events"]] == [2]
 
 
-def test_a_watch_gives_each_event_until_the_run_is_closed(server: Server, pay: Any) -> None:
+def test_a_watch_gives_each_event_until_the_run_is_closed(server: Server, pay: Callable[[], list[str]]) -> None:
     with httpx.stream("GET", f"{server.url}{URL}/watch", timeout=30) as response:
         lines = response.iter_lines()
         assert json.loads(next(lines))["kind"] == "started"
@@ -93,14 +93,16 @@ def http_status(server: Server) -> Any:
     return httpx.get(f"{server.url}{URL}").json()["status"]
 
 
-def test_a_watch_of_a_closed_run_gives_what_was_and_ends(http: httpx.Client, client: Client, pay: Any) -> None:
+def test_a_watch_of_a_closed_run_gives_what_was_and_ends(
+    http: httpx.Client, client: Client, pay: Callable[[], list[str]]
+) -> None:
     pay()
     client.wait_for_flow(ORDER)
     numbers = [json.loads(line)["number"] for line in http.get(f"{URL}/watch?after=1").iter_lines()]
     assert numbers == list(range(2, http.get(URL).json()["history_events"] + 1))
 
 
-def test_a_wait_gives_how_the_run_ended(http: httpx.Client, client: Client, pay: Any) -> None:
+def test_a_wait_gives_how_the_run_ended(http: httpx.Client, client: Client, pay: Callable[[], list[str]]) -> None:
     early = http.get(f"{URL}/wait?wait_ms=1")
     assert (early.status_code, early.json()["error"]["type"]) == (503, "LongPollTimeoutError")
     pay()
