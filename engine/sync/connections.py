@@ -1,5 +1,6 @@
 """Connections to one store, each used by one thread at a time and never waited for without end (spec: Y-17)."""
 
+import logging
 import math
 import select
 import threading
@@ -14,6 +15,9 @@ from psycopg import errors
 from dex.engine.sync.dsn import Dsn
 from dex.engine.sync.failures import ends_session
 from dex.wcl.errors import Unavailable
+
+# The driver warns of a pipeline that is lost and raises the error as well: once is enough, where nobody set logging up.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 R = TypeVar("R")
 _LEAST_CONNECT_SECONDS = 2  # libpq takes no less

@@ -148,6 +148,30 @@ def test_sigterm_finishes_the_write_that_is_under_way(
     assert shop.ok("sync", "backlog").json["total"] == 0
 
 
+@pytest.mark.spec("Y-25", "Y-26")
+def test_a_session_that_ends_in_a_delete_is_told_in_lines_of_sync_alone(
+    shop: Dex, database: Database, start_worker: Callable[[], "subprocess.Popen[bytes]"]
+) -> None:
+    """The driver has warnings of its own about a pipeline that is lost; the failure itself says it all."""
+    item = '{"itemKey": "shoes", "sku": "S42", "quantity": 1, "priceCents": 5900}'
+    shop.ok("flow", "invoke", "order-17", "add_item", "--input", item)
+    shop.ok("sync", "flush")
+    shop.ok("flow", "set", "order-17", "Items/shoes:=null")
+    waiting = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    with psycopg.connect(database.server.dsn(database.name)) as other:
+        other.execute("SELECT 1 FROM order_items FOR UPDATE")
+        worker = start_worker()
+        until(lambda: database.rows(f"SELECT 1 {waiting}"), bool)
+        database.execute(f"SELECT pg_terminate_backend(pid) {waiting}")
+        said = line_with(worker, "a write failed")
+    until(lambda: database.rows("SELECT 1 FROM order_items"), lambda rows: not rows)
+    worker.terminate()
+    said += worker.communicate(timeout=PATIENCE)[1].decode().splitlines()
+    assert [
+        line for line in said[1:] if not re.match(r"[-0-9]+T[:0-9]+Z (INFO|ERROR) (store orders: |this process)", line)
+    ] == []
+
+
 @pytest.mark.spec("Y-03")
 def test_a_traceback_that_is_asked_for_does_not_show_the_dsn(shop: Dex, database: Database) -> None:
     dsn = re.sub(r":\d+/", ":1/", database.dsn)
