@@ -13,6 +13,7 @@ from dex.engine.flows.runtime.begun import WORKER_LOCK, Begun, under_way
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import attributes, channels, history, runs, search, steps
 from dex.engine.flows.state.runs import Run
+from dex.engine.flows.steptype import missing
 from dex.engine.reader import Snapshot
 from dex.wcl.commands.flows import (
     AttributeValues,
@@ -144,7 +145,7 @@ def search_flows(parts: Parts, command: SearchFlows) -> FlowPage:
 
     Raises:
         InvalidCommand: the page token is not one, or a value is not of a type that can be searched for.
-        FlowDefinitionError: no run and no definition has this type, with the nearest.
+        FlowDefinitionError: no run and no definition has this type, or no type has an Attribute, with the nearest.
     """
     scalars = {key: _scalar(key, wanted) for key, wanted in command.attributes.items()}
     with parts.readers.snapshot() as snapshot:
@@ -156,10 +157,23 @@ def search_flows(parts: Parts, command: SearchFlows) -> FlowPage:
             below=_token(command.page_token),
             limit=command.limit + 1,
         )
-        if not found and command.type is not None and not search.has_type(snapshot.connection, command.type):
-            parts.registry.get(command.type)
+        if not found:
+            _refuse_unknown(parts.registry, snapshot, command)
     page = found[: command.limit]
     return FlowPage([summary(run) for run in page], str(page[-1].id) if len(found) > len(page) else None)
+
+
+def _refuse_unknown(registry: Registry, snapshot: Snapshot, command: SearchFlows) -> None:
+    """Refuse a type or Attribute that there is none of, unless a run is of a type that this process does not know."""
+    recorded = search.types(snapshot.connection)
+    if command.type is not None and command.type not in recorded:
+        registry.get(command.type)
+    asked = (recorded | registry.types.keys()) if command.type is None else {command.type}
+    if asked and asked <= registry.types.keys():
+        declared = {name for type_ in asked for name in registry.types[type_].schema.attributes}
+        whose = "no Flow has" if command.type is None else f"Flow {command.type} has no"
+        for name in sorted(command.attributes.keys() - declared):
+            raise missing(f"{whose} Attribute", name, declared)
 
 
 def types(parts: Parts, _command: ShowFlowTypes) -> list[FlowTypeSummary]:

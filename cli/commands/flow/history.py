@@ -24,14 +24,18 @@ def run(
 ) -> None:
     """Read the events of a run: one for each commit.
 
-    The result's next is what --after takes for the next page; the last page has none.
+    The result's next is what --after takes for the next page; the last page has none. As ndjson each event is a line,
+    and a note tells whether more follow.
     """
     session = ctx.obj
     page = session.engine.execute(PageHistory(flow_id=flow_id, run_id=run_id, after=after, limit=limit))
-    if session.form != "table":
+    if session.form not in ("table", "ndjson"):
         session.out.result(page)
         return
-    for event in page.events:
-        session.out.line(event_line(event))
+    if session.form == "ndjson":
+        session.out.result(page.events)
+    else:
+        for event in page.events:
+            session.out.line(event_line(event))
     if page.next is not None:
         session.note(f"more follow: --after {page.next}")

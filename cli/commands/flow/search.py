@@ -33,7 +33,8 @@ def run(
 ) -> None:
     """Find runs, the newest first.
 
-    The result's next_page_token is what --page-token takes for the next page; the last page has none.
+    The result's next_page_token is what --page-token takes for the next page; the last page has none. As ndjson each
+    run is a line, and a note tells whether more follow.
     """
     command = SearchFlows(
         type=flow_type,
@@ -42,4 +43,11 @@ def run(
         limit=limit,
         page_token=page_token,
     )
-    ctx.obj.out.result(ctx.obj.engine.execute(command))
+    session = ctx.obj
+    page = session.engine.execute(command)
+    if session.form != "ndjson":
+        session.out.result(page)
+        return
+    session.out.result(page.flows)
+    if page.next_page_token is not None:
+        session.note(f"more follow: --page-token {page.next_page_token}")

@@ -125,6 +125,23 @@ def test_runs_are_found_by_type_status_and_attribute_page_by_page(trip: Dex) -> 
     assert (table[0].split(",")[:3], len(table)) == (["flow_id", "run_id", "type"], 6)
 
 
+@pytest.mark.spec("FL-12", "X-02")
+def test_ndjson_has_one_event_or_run_a_line_and_a_note_of_what_follows(trip: Dex) -> None:
+    trip.ok("flow", "start", SUB, "s1")
+    trip.ok("flow", "set", "t1", "Count:=1")
+    cases = [(["history", "t1"], "number", [1, 2], "--after"), (["search"], "flow_id", ["s1", "t1"], "--page-token")]
+    for command, field, values, option in cases:
+        all_ = trip.ok("flow", *command, "-o", "ndjson")
+        assert ([json.loads(line)[field] for line in all_.text.splitlines()], all_.err) == (values, "")
+        first = trip.ok("flow", *command, "--limit", "1", "-o", "ndjson")
+        assert [json.loads(line)[field] for line in first.text.splitlines()] == values[:1]
+        note, more = first.err.split(f"{option} ")
+        assert note == "more follow: "
+        rest = trip.ok("flow", *command, option, more.strip(), "-o", "ndjson")
+        assert ([json.loads(line)[field] for line in rest.text.splitlines()], rest.err) == (values[1:], "")
+    assert trip.ok("flow", "search", "--status", "failed", "-o", "ndjson").out == b""
+
+
 @pytest.mark.spec("FL-11", "FL-16", "X-07")
 def test_stop_needs_the_exact_run_and_consent(trip: Dex) -> None:
     """Without --run-id, with another run or without --yes nothing is done; a stopped run takes no calls."""

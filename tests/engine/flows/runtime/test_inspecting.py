@@ -120,6 +120,24 @@ def test_flows_are_found_by_type_status_and_both_the_newest_first(client):
         client.search_flows({"type": "Evn"})
 
 
+@pytest.mark.spec("FL-12")
+def test_a_search_for_an_attribute_that_no_flow_has_is_refused_with_the_nearest(client, another):
+    """Unless a run is of a type that is not known here, which may have had it."""
+    assert ids(client.search_flows({"attributes": {"Nope": 1}})) == []
+    client.start_flow(Desk(), "d")
+    for query in ({}, {"type": "Desk"}, {"status": "failed"}):
+        assert ids(client.search_flows({**query, "attributes": {"Other": 1}})) == []
+        with pytest.raises(FlowDefinitionError, match="no Attribute|no Flow has Attribute") as refused:
+            client.search_flows({**query, "attributes": {"Othr": 1}})
+        assert "did you mean Other?" in str(refused.value)
+    stranger = another()
+    stranger.register(Desk(name="Another"))
+    assert ids(stranger.search_flows({"attributes": {"Othr": 1}})) == []
+    assert ids(stranger.search_flows({"type": "Desk", "attributes": {"Othr": 1}})) == []
+    with pytest.raises(FlowDefinitionError, match="Flow Another has no Attribute Othr"):
+        stranger.search_flows({"type": "Another", "attributes": {"Othr": 1}})
+
+
 KINDS = {
     "int": 1,
     "bool": True,
