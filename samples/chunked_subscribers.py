@@ -87,6 +87,12 @@ def check_token(token: str) -> None:
         raise Refused(f"{token!r} is not a page token", "use current, or the nextPageToken of a page", page_token=token)
 
 
+def _check_given(registration: RegisterSubscriberInput) -> None:
+    for what, text in (("id", registration.subscriber_id), ("delivery address", registration.delivery_address)):
+        if not text.strip():
+            raise Refused(f"the {what} of a subscriber cannot be blank", "say who registers, and where to deliver to")
+
+
 def older_token(token: str) -> str | None:
     """Give the token of the archive before another one, None before the first."""
     first = int(token)
@@ -109,7 +115,12 @@ class ChunkedSubscriberFlow(Flow[None]):
         load_attribute_map_instances=(subscriber_chunks.load(CURRENT),),
     )
     def register_subscriber(self, context: Context, registration: RegisterSubscriberInput) -> RPCResult[Subscriber]:
-        """Append a subscriber; a full `current` becomes an archive in the same commit (spec: C-02)."""
+        """Append a subscriber; a full `current` becomes an archive in the same commit (spec: C-02).
+
+        Raises:
+            Refused: the id or the address is blank.
+        """
+        _check_given(registration)
         state, chunk = self._state(context), self._chunk(context, CURRENT) or []
         newest_archive = state.newest_archived_token
         if len(chunk) >= CHUNK_SIZE:
@@ -159,6 +170,7 @@ class ChunkedSubscribers:
         """Append a subscriber.
 
         Raises:
+            Refused: the id or the address is blank.
             NotFound: the list is not started.
             RPCLockConflict: the list was locked at every attempt.
         """

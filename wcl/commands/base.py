@@ -94,7 +94,8 @@ def check_limit(limit: int, largest: int) -> None:
     """
     check_integer(limit, "limit")
     if not 1 <= limit <= largest:
-        raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", "ask for several pages")
+        remedy = "ask for several pages" if limit > largest else "ask for 1 or more"
+        raise InvalidCommand(f"limit is {limit}, and 1 to {largest} is allowed", remedy)
 
 
 def check_position(after: int) -> None:

@@ -40,6 +40,7 @@ def test_145_subscribers_by_limit_and_by_token(subscribers: Dex) -> None:
         done = subscribers("subscriber", "list", "--limit", limit)
         assert (done.code in (1, 2), done.out, done.err.count("\n")) == (True, b"", 1)
         assert f"limit is {limit}" in done.err
+        assert done.err.endswith("; ask for 1 or more\n")
     assert subscribers("subscriber", "list", "--limit", "5", "--all").code == 2
     seen: list[int] = []
     token, pages = "current", 0
@@ -48,6 +49,14 @@ def test_145_subscribers_by_limit_and_by_token(subscribers: Dex) -> None:
         seen += [one["sequence"] for one in page["subscribers"]]
         token, pages = page["nextPageToken"], pages + 1
     assert (seen, pages) == (newest_first, 2)
+
+
+@pytest.mark.spec("C-02")
+def test_a_subscriber_without_id_or_address_is_refused(subscribers: Dex) -> None:
+    for id_, address, what in (("", "a@example.test", "id"), ("s1", " ", "delivery address")):
+        done = subscribers("subscriber", "register", id_, address)
+        assert (done.code, f"the {what} of a subscriber cannot be blank" in done.err) == (1, True)
+    assert subscribers.ok("subscriber", "page").json["subscribers"] == []
 
 
 @pytest.mark.spec("C-04", "X-03")
