@@ -16,6 +16,7 @@ from dex.engine.server.commits import SharedCommits
 from dex.engine.server.journalwatch import JournalWatch
 from dex.wcl.commands import Command, GetRow, ShowFreshness
 from dex.wcl.errors import DexError, RequestTimeoutError, RPCLockConflict, Unavailable
+from dex.wcl.scopes import scope_of
 
 R = TypeVar("R")
 
@@ -144,12 +145,14 @@ class Dispatcher:
         return results
 
     async def _within(self, lane: Lane, work: Callable[[], R], commands: Sequence[Command[Any]]) -> R:
-        """Do the work of commands in a lane, a long poll until the server is being stopped."""
-        doing = lane.run(work)
+        """Do the work of commands in a lane, a long poll until the server is being stopped if it writes nothing."""
+        doing: Coroutine[Any, Any, R] = lane.run(work)
         if lane is not self._waiting:
             return await self._in_time(doing)
+        if all(scope_of(command) == "read" for command in commands):
+            doing = self._unless_stopping(doing)
         waits_ms: int = sum(getattr(command, "wait_ms", 0) for command in commands)
-        return await self._in_time(self._unless_stopping(doing), waits_ms / 1000)
+        return await self._in_time(doing, waits_ms / 1000)
 
     async def _in_time(self, doing: Awaitable[R], waits: float = 0.0) -> R:
         """Give what comes of it, which may take some seconds more where it waits.

@@ -12,7 +12,6 @@ from dex.wcl.errors import DexError
 from dex.wcl.wire import any_command, decode_commands, to_json
 from dex.wcl.wireerrors import error_to_wire
 
-
 # What is longer takes longer to read than to hand to a thread.
 _SHORT_BYTES = 64 * 1024
 

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dex import Attribute, Context, Flow, PersistenceSchema, RPCResult, rpc
 from dex.engine.client import Client
 from dex.samples.order_flow import PAYMENTS, STATUS, Order, OrderFlow
 from tests.engine.server.conftest import Server
@@ -15,6 +16,15 @@ pytestmark = pytest.mark.spec("K-01")
 
 ORDER = "order/1"
 URL = "/v1/flows/order%2F1"
+
+
+class ShelfFlow(Flow[None]):
+    def get_persistence_schema(self) -> PersistenceSchema:
+        return PersistenceSchema.of(Attribute("Colour", str), Attribute("Size", int))
+
+    @rpc()
+    def fail(self, context: Context, input: None) -> RPCResult[None]:
+        raise RuntimeError("no luck")
 
 
 @pytest.fixture
@@ -52,10 +62,13 @@ def test_the_next_page_follows_the_token(http: httpx.Client, client: Client) -> 
     assert [second["flows"][0]["flow_id"], second["next_page_token"]] == [ORDER, None]
 
 
-def test_several_attributes_must_all_hold(http: httpx.Client, client: Client) -> None:
-    response = http.get("/v1/flows?attr=Status=open&attr=Status=open")
-    assert response.status_code == 400
-    assert http.get("/v1/flows?attr=Status=open&attr=Other=1").json()["flows"] == []
+def test_several_attributes_must_all_hold(http: httpx.Client, server: Server) -> None:
+    client = Client(server.engine)
+    for flow_id, colour, size in (("a", "red", 1), ("b", "red", 2), ("c", "blue", 2)):
+        client.start_flow(ShelfFlow, flow_id)
+        client.set_attributes(flow_id, {"Colour": colour, "Size": size})
+    found = http.get("/v1/flows?attr=Colour=red&attr=Size:=2").json()["flows"]
+    assert [run["flow_id"] for run in found] == ["b"]
 
 
 def test_types_are_listed_and_a_flow_of_that_name_can_be_asked_for(http: httpx.Client, client: Client) -> None:
@@ -118,6 +131,9 @@ def test_a_flow_that_is_not_there_is_404(http: httpx.Client, path: str) -> None:
     assert (response.status_code, response.json()["error"]["type"]) == (404, "FlowNotFoundError")
 
 
-def test_a_handler_that_fails_is_the_callers_error_and_not_the_servers(http: httpx.Client, client: Client) -> None:
-    pay_nothing = {"command": "invoke_rpc", "flow_id": ORDER, "rpc": "cancel", "input": 3}
-    assert http.post("/v1/commands", json=pay_nothing).status_code == 400
+def test_a_handler_that_fails_is_no_failure_of_the_server(http: httpx.Client, server: Server) -> None:
+    Client(server.engine).start_flow(ShelfFlow, "broken")
+    response = http.post("/v1/commands", json={"command": "invoke_rpc", "flow_id": "broken", "rpc": "fail"})
+    error = response.json()["error"]
+    assert (response.status_code, error["kind"], error["type"]) == (400, "failed", "WorkerInvocationError")
+    assert "no luck" in error["message"]

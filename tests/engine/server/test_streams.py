@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -142,6 +143,22 @@ def test_a_stop_refuses_what_still_waits(server: Server) -> None:
         told = b"".join(iter(lambda: connection.recv(65536), b""))
     assert told.startswith(b"HTTP/1.1 503")
     assert b"being stopped" in told
+
+
+def test_a_stop_finishes_a_batch_that_also_writes(server: Server) -> None:
+    Client(server.engine).start_flow(OrderFlow, "o", Order("o", 1))
+    batch = [
+        {"command": "wait_for_flow", "flow_id": "o", "wait_ms": 300},
+        {"command": "delete_row", "store": "large", "key": "0000"},
+    ]
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(lambda: httpx.post(f"{server.url}/v1/commands", json=batch, timeout=60))
+        while not server.dispatcher._waiting._busy:
+            httpx.get(f"{server.url}/v1/feeds")
+        server.stop()
+        waited, deleted = asking.result().json()
+    assert waited["error"]["type"] == "LongPollTimeoutError"
+    assert deleted["existed"]
 
 
 def test_a_stop_waits_for_no_client_that_reads_nothing(server: Server, http: httpx.Client) -> None:
