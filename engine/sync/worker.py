@@ -22,7 +22,9 @@ _log = logging.getLogger("dex.sync")
 _SCAN_SECONDS = 0.25
 _LOOK_SECONDS = 0.02
 _DROPPED_AT_ONCE = 500
-_MEASURING_REST = 20
+_ENDED_AT_ONCE = 100
+_REST = 20
+"""How many times as long as a look took it rests, so that it takes but a small part of the time."""
 
 
 class SyncWorker:
@@ -71,19 +73,15 @@ class SyncWorker:
             self._end()
 
     def _watch(self, stop: threading.Event, *, until_empty: bool) -> None:
-        clock = self._parts.clock
-        scanned = measured = float("-inf")
-        pause = 0.0
+        # The last two read every mark and every close that waits.
+        looks = ((self._scan, 0), (self._end_closes, _REST), (self._measure, _REST))
+        due = [float("-inf")] * len(looks)
         while not stop.is_set():
-            now = clock.monotonic()
-            if now - scanned >= _SCAN_SECONDS:
-                scanned = now
-                self._attempt(self._scan)
-            if now - measured >= pause:
-                measured = now
-                self._attempt(self._measure)
-                # Counting reads every mark, and is not to take more than a small part of the time.
-                pause = max(_SCAN_SECONDS, _MEASURING_REST * (clock.monotonic() - now))
+            for at, (look, rest) in enumerate(looks):
+                now = self._parts.clock.monotonic()
+                if now >= due[at]:
+                    self._attempt(look)
+                    due[at] = now + max(_SCAN_SECONDS, rest * (self._parts.clock.monotonic() - now))
             if until_empty and self._is_done():
                 return
             stop.wait(_LOOK_SECONDS if until_empty else _SCAN_SECONDS)
@@ -114,12 +112,10 @@ class SyncWorker:
         """Keep the lease, and see to what belongs to no store's writer."""
         if self._keep_lease():
             self._drop_removed()
-            self._end_closes()
 
     def _end(self) -> None:
         """End the closes that the last writes let end, measure what is left, and give up the lease."""
-        if self._lease.held is not None:
-            self._attempt(self._end_closes)
+        self._attempt(self._end_closes)
         self._attempt(self._measure)
         self._attempt(self._lease.release)
 
@@ -157,9 +153,18 @@ class SyncWorker:
                 drop(self._parts, store, alike, why, self._metrics)
 
     def _end_closes(self) -> None:
-        """End closes that waited for the last write, and wait for no call of whatever process (spec: FL-14)."""
+        """End closes that waited for the last write, and wait for no call of whatever process (spec: FL-14).
+
+        After an outage they may be many: many share a commit, and the lease is kept meanwhile.
+        """
+        if self._lease.held is None:
+            return
         with self._parts.readers.snapshot() as snapshot:
-            runs = outbox.closable(snapshot.connection)
-        for run in runs:
-            if run.closing is not None and not run.closing.held:
-                self._parts.commit(CloseEnded(run_id=run.run_id))
+            found = outbox.closable(snapshot.connection)
+        ends = [CloseEnded(run_id=run.run_id) for run in found if run.closing is not None and not run.closing.held]
+        for at in range(0, len(ends), _ENDED_AT_ONCE):
+            if self._lease.keep() is None:
+                return
+            self._parts.writer.write(ends[at : at + _ENDED_AT_ONCE])
+            self._parts.changes.notify()
+            self._parts.work.notify()

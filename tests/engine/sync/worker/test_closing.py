@@ -8,7 +8,10 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.clock import SystemClock
 from dex.engine.flows.records import Close, CloseEnded, RunCommitted
+from dex.engine.sync import backlog
 from dex.engine.sync.batch import FailureScope
+from dex.engine.sync.dropping import drop
+from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import FlowNotActiveOrNotFoundError, LongPollTimeoutError
 from tests.engine.conftest import OpenEngine
 from tests.engine.flows.runtime.closing import closing
@@ -151,13 +154,13 @@ def test_a_worker_of_another_process_ends_no_close_that_waits_for_a_call(
     client.set_attributes("other", {"Total": 1})
     elsewhere = Client(open_engine())
     gate = Gate()
-    with working(worker_of(elsewhere.engine.flows.parts, {"orders": gate}).run):
+    worker = worker_of(elsewhere.engine.flows.parts, {"orders": gate})
+    with working(worker.run):
         with closing(client, desk, "d"):
             client.set_attributes("other", {"Total": 2})
             gate.may_go.release(1000)
             until(lambda: gate.rows == {"other": {"Total": 2}})
-            parts = elsewhere.engine.flows.parts
-            worker_of(parts, {})._end_closes()
+            worker._end_closes()
             assert client.describe_flow("d").status == "running"
         assert client.wait_for_flow("d", SOON).status == "completed"
 
@@ -175,3 +178,26 @@ def test_a_close_that_a_call_held_open_is_ended_once_the_last_write_is_made(clie
     assert client.describe_flow("a").closing
     sync.run(threading.Event(), until_empty=True)
     assert client.describe_flow("a").status == "completed"
+
+
+@pytest.mark.spec("FL-14", "Y-17")
+def test_the_closes_that_an_outage_held_up_end_together_and_the_lease_is_kept_meanwhile(client: Client) -> None:
+    """Each with a commit of its own would take longer than the lease lasts."""
+    client.engine.flows.worker.stop()
+    parts = client.engine.flows.parts
+    for number in range(150):
+        client.start_flow(FLOW, f"f{number}", options=synced_to("orders"))
+        client.set_attributes(f"f{number}", {"Total": 1})
+        run_id = client.describe_flow(f"f{number}").run_id
+        parts.commit(RunCommitted(run_id=run_id, kind="timeout", close=Close("completed")))
+    worker = worker_of(parts, {"orders": Scripted()})
+    worker._lease.keep()
+    with parts.readers.snapshot() as snapshot:
+        marks = backlog.marks_of(snapshot.connection, "orders", 1000)
+    drop(parts, "orders", marks, "a test", SyncMetrics())
+    before, kept_at = parts.writer.writes, []
+    worker._lease.keep = lambda: kept_at.append(parts.writer.writes) or worker._lease.held
+    worker._end_closes()
+    assert {client.describe_flow(f"f{number}").status for number in range(150)} == {"completed"}
+    assert kept_at == [before, before + 1]
+    assert parts.writer.writes == before + 2

@@ -141,13 +141,13 @@ def test_a_file_that_cannot_be_read_for_a_while_stops_nothing(client: Client, mo
 @pytest.mark.spec("Y-16")
 def test_a_process_that_stands_by_takes_over_when_the_owner_ends(client: Client, open_engine: OpenEngine) -> None:
     """Until then it writes nothing; a flush waits for the owner."""
-    start(client, "a")
     other = Client(open_engine())
     gate, second = Gate(), Scripted()
     owner = worker_of(client.engine.flows.parts, {"orders": gate})
     standby = worker_of(other.engine.flows.parts, {"orders": second})
     with working(standby.run):
         pass
+    start(client, "a")
     with working(owner.run):
         assert gate.inside.acquire(timeout=20)
         with working(lambda stop: standby.run(stop, until_empty=True)):
