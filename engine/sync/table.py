@@ -50,7 +50,9 @@ class TableSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_tables(connection: "Connection[Any]", names: Sequence[TableName]) -> list[TableSchema | None]:
     """Give each table, None for one that is not there. A name without schema is found along the search path."""
-    rows = connection.execute(_METADATA, ([name.schema for name in names], [name.table for name in names])).fetchall()
+    rows = connection.execute(
+        _METADATA, ([name.schema or "" for name in names], [name.table for name in names])
+    ).fetchall()
     encoding = _python_encoding(connection.info.parameter_status("server_encoding") or "UTF8")
     by_name: dict[int, list[_Row]] = {}
     for row in rows:
@@ -87,7 +89,7 @@ SELECT wanted.position::int, n.nspname::text, c.relname::text, c.relkind::text, 
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (schema_name, table_name, position)
 JOIN pg_catalog.pg_class c ON c.relname = wanted.table_name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    AND CASE WHEN wanted.schema_name IS NULL THEN pg_catalog.pg_table_is_visible(c.oid)
+    AND CASE WHEN wanted.schema_name = '' THEN pg_catalog.pg_table_is_visible(c.oid)
         ELSE n.nspname = wanted.schema_name END
 JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

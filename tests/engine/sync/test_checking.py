@@ -187,3 +187,12 @@ def test_one_store_that_fails_closes_those_that_are_open(database: Database, loc
     with psycopg.connect(database.dsn, autocommit=True) as connection:
         while connection.execute(sessions).fetchone() != (0,):
             pass  # a backend ends a moment after its client has closed
+
+
+@pytest.mark.spec("Y-06")
+def test_a_database_that_takes_no_nulls_in_arrays_has_its_tables_found(
+    database: Database, open_store: OpenStore
+) -> None:
+    """A setting of old; a table without a schema is looked for along the search path all the same."""
+    database.execute(f"{MAIN}; ALTER DATABASE {database.name} SET array_nulls = off")
+    open_store()
