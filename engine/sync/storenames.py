@@ -3,6 +3,7 @@
 Nothing else of the file is judged here, and neither psycopg nor a DSN is asked for.
 """
 
+import os
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ class StoreNames(Collection[str]):
         InputError: at the first question, where the file cannot be read or is not YAML; with its line.
     """
 
-    def __init__(self, path: str | Path | None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = path
 
     @cached_property
@@ -35,7 +36,7 @@ class StoreNames(Collection[str]):
         return len(self._names)
 
 
-def read_config(path: str | Path) -> str:
+def read_config(path: str | os.PathLike[str]) -> str:
     """Give the text of a configuration.
 
     Raises:
@@ -49,7 +50,7 @@ def read_config(path: str | Path) -> str:
         raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
 
 
-def store_names(path: str | Path) -> list[str]:
+def store_names(path: str | os.PathLike[str]) -> list[str]:
     """Give the names of the stores that a configuration has, in its order.
 
     Raises:
