@@ -38,6 +38,10 @@ Mutation = (
 )
 """The commands that are journaled as they are; of Flows it is what came of running a handler (flows/records.py)."""
 
+class Nothing(msgspec.Struct, frozen=True, tag_field="command", tag="nothing"):
+    """What a replicated journal has at a position whose mutation was refused or changed nothing, or at a barrier."""
+
+
 # Deterministic, so that the same contents always have the same digest (spec: S-07).
 _encode = msgspec.msgpack.Encoder(order="deterministic", enc_hook=plain).encode
 _TRIM_ROWS = 500
@@ -51,7 +55,7 @@ def _as_is(_kind: type, data: Any) -> Any:
 def _decoder() -> msgspec.msgpack.Decoder[Any]:
     from dex.engine.flows.records import FlowRecord
 
-    return msgspec.msgpack.Decoder(Mutation | FlowRecord, dec_hook=_as_is)
+    return msgspec.msgpack.Decoder(Mutation | Nothing | FlowRecord, dec_hook=_as_is)
 
 
 def encode_record(mutation: Any) -> bytes:
@@ -85,6 +89,11 @@ class Entry(NamedTuple):
     at: int
     mutation: Any
     record: bytes
+
+
+def decode_record(record: bytes) -> Any:
+    """Give the mutation of a journal form."""
+    return _decoder().decode(record)
 
 
 def write(connection: sqlite3.Connection, entries: list[Row]) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,16 +41,20 @@ DEFAULT_TIMEOUT = 60.0
 _GRACE_SECONDS = 0.05
 _POLL_SECONDS = 0.02
 _SETTLE_PASS_SECONDS = 0.05
-# Told by its module, so that nothing of sync is imported before it is needed.
-_SYNC_COMMANDS = "dex.wcl.commands.sync"
+# What carries out the commands of a module: told by names, so that nothing is imported before it is needed.
+_ELSEWHERE = {
+    "dex.wcl.commands.sync": "dex.engine.sync.inspecting",
+    "dex.wcl.commands.overview": "dex.engine.overview",
+}
 
 
 class LocalEngine:
     """Carries out typed commands on the file in a data directory.
 
     `timeout` is how many seconds a command waits while other processes hold the file. `registry` gives the Flow types,
-    when the first Flow command asks for them; `attribute_stores` names the stores that runs may be synced to. Closing
-    gives housekeeping a moment, so that a sequence of short processes also gets it done.
+    when the first Flow command asks for them; `attribute_stores` names the stores that runs may be synced to.
+    `replicate` puts a replicated journal before the file's writer, for a node of a cluster. Closing gives housekeeping
+    a moment, so that a sequence of short processes also gets it done.
 
     Raises:
         Refused: at the first command, where the directory or the file cannot be used.
@@ -64,6 +69,7 @@ class LocalEngine:
         clock: Clock | None = None,
         registry: "Callable[[], Registry] | None" = None,
         attribute_stores: Collection[str] = (),
+        replicate: "Callable[[Writer], Writer] | None" = None,
     ) -> None:
         self.path: Path = database_path(data_dir)
         self._home = Home()
@@ -71,7 +77,8 @@ class LocalEngine:
         self._attribute_stores = attribute_stores
         self._clock = clock or SystemClock()
         self._housekeeping = Housekeeping(self._clock, retention or Retention())
-        self._writer = Writer(self.path, self._clock, timeout, self._wake)
+        writer = Writer(self.path, self._clock, timeout, self._wake)
+        self._writer = writer if replicate is None else replicate(writer)
         self._readers = Readers(self.path, timeout)
 
     def execute(self, command: Command[R]) -> R:
@@ -100,11 +107,11 @@ class LocalEngine:
         if read is not None:
             with self._readers.snapshot() as snapshot:
                 return read(snapshot, command)
-        if type(command).__module__ == _SYNC_COMMANDS:
-            from dex.engine.sync.inspecting import HANDLERS
-
+        elsewhere = _ELSEWHERE.get(type(command).__module__)
+        if elsewhere is not None:
+            handlers = import_module(elsewhere).HANDLERS
             with self._readers.snapshot() as snapshot:
-                return HANDLERS[type(command)](snapshot, command, self._clock.now_ms())
+                return handlers[type(command)](snapshot, command, self._clock.now_ms())
         return self.flows.execute(command)
 
     @cached_property
@@ -143,6 +150,11 @@ class LocalEngine:
             return self._writer.write(mutations)
         except DexError as error:
             return [error] * len(mutations)
+
+    def knows_store(self, name: str) -> bool:
+        """Tell whether there is, or was, a store of this name."""
+        with self._readers.snapshot() as snapshot:
+            return name in snapshot.catalog.stores
 
     def settle(self, on_pass: Callable[[], None] | None = None) -> None:
         """Do all housekeeping now; `on_pass` is called between passes, so that a caller can show progress or stop."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from dex.engine import feeds, outcomes
 from dex.engine.apply import Apply, Outcome
+from dex.engine.journal import Nothing
 from dex.engine.stores import definitions, rows
 from dex.wcl.commands import (
     AppendRecords,
@@ -19,7 +20,11 @@ from dex.wcl.commands import (
     RebuildStateStore,
 )
 
-_APPLY: dict[type[Command[Any]], Callable[[Apply, Any], Outcome]] = {
+def _nothing(_surroundings: Apply, _mutation: Nothing) -> Outcome:
+    return Outcome(None)
+
+
+_APPLY: dict[type[Any], Callable[[Apply, Any], Outcome]] = {
     PutRow: rows.put,
     DeleteRow: rows.delete,
     ClearStateStore: definitions.clear,
@@ -29,9 +34,10 @@ _APPLY: dict[type[Command[Any]], Callable[[Apply, Any], Outcome]] = {
     RebuildStateStore: definitions.rebuild,
     DefineFeed: feeds.define,
     DropFeed: feeds.drop,
+    Nothing: _nothing,
 }
 
-MUTATIONS = frozenset(_APPLY)
+MUTATIONS = frozenset(_APPLY) - {Nothing}
 
 
 def apply(surroundings: Apply, mutation: Any, record: bytes) -> Outcome:

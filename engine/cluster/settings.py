@@ -1,0 +1,25 @@
+"""What a node is told of its cluster."""
+
+import re
+from dataclasses import dataclass
+
+PARTITIONS = 4
+REPLICAS = 3
+
+_CREDENTIALS = re.compile(r"//[^/@\s]*@")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """Where the journal servers are, and who this node is. `name` tells clusters on the same servers apart."""
+
+    servers: tuple[str, ...]
+    node: str
+    name: str = "dex"
+    partitions: int = PARTITIONS
+    replicas: int = REPLICAS
+
+
+def hide_credentials(text: str) -> str:
+    """Give a text with the user and password of addresses left out."""
+    return _CREDENTIALS.sub("//", text)

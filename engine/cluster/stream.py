@@ -1,0 +1,200 @@
+"""The replicated journal of one partition: a stream of records, appended to by any node and read by all (spec: K-03).
+
+The sequence of the stream is the journal's position. A publish that is not answered may still be committed, so the
+same message is sent again under its id until it is answered or the time is over; what became of it is told by the
+apply of its position alone.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+import nats.js.errors
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext, api
+
+from dex.engine.cluster.link import Link
+from dex.wcl.errors import FailedPrecondition, Unavailable
+
+PushSubscription: TypeAlias = JetStreamContext.PushSubscription
+
+_log = logging.getLogger("dex.cluster")
+
+_TRY_SECONDS = 1.5
+# A leader that is lost is replaced after four to eight seconds.
+_PATIENCE_SECONDS = 12.0
+_HEARTBEAT_SECONDS = 0.5
+_DUPLICATE_SECONDS = 120.0
+_LOOK_SECONDS = 0.5
+_ID = "Nats-Msg-Id"
+_MOST_AT_ONCE = 1000
+
+
+class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What is published: the time in ms at its node, and the record of the journal."""
+
+    at: int
+    record: bytes
+
+
+class Committed(NamedTuple):
+    """A message of the stream: its position, its id, and what was published."""
+
+    seq: int
+    message_id: str
+    at: int
+    record: bytes
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Message).decode
+
+
+class Stream:
+    """One partition's stream. `last_seq` is the last position known to be committed, which may lag behind."""
+
+    def __init__(self, link: Link, cluster: str, partition: int, replicas: int) -> None:
+        self._link = link
+        self._replicas = replicas
+        self.name = f"{cluster}-journal-{partition}"
+        self._subject = f"{cluster}.journal.{partition}"
+        self.last_seq = 0
+        self._received = 0
+
+    async def make(self) -> None:
+        """Make the stream where there is none.
+
+        Raises:
+            FailedPrecondition: there is one that is configured otherwise.
+        """
+        wanted = api.StreamConfig(
+            name=self.name,
+            subjects=[self._subject],
+            num_replicas=self._replicas,
+            storage=api.StorageType.FILE,
+            retention=api.RetentionPolicy.LIMITS,
+            discard=api.DiscardPolicy.NEW,
+            duplicate_window=_DUPLICATE_SECONDS,
+            deny_delete=True,
+        )
+        try:
+            info = await self._link.js.stream_info(self.name)
+        except nats.js.errors.NotFoundError:
+            info = await self._link.js.add_stream(wanted)
+        for field in ("subjects", "num_replicas", "storage", "retention", "max_age", "max_bytes"):
+            found, expected = getattr(info.config, field), getattr(wanted, field)
+            if expected is not None and found != expected:
+                raise FailedPrecondition(
+                    f"stream {self.name} of the journal has {field} {found}, and {expected} is needed",
+                    "this cluster was made with other settings; use those, or other journal servers",
+                )
+        self.last_seq = info.state.last_seq
+
+    async def publish(self, record: bytes, at: int, message_id: str, deadline: float) -> int:
+        """Append a record and give its position; `deadline` is by the monotonic clock.
+
+        Raises:
+            Unavailable: nobody has answered in time, and the record may still be committed.
+        """
+        data = _encode(Message(at, record))
+        headers = {_ID: message_id}
+        until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
+        while True:
+            left = until - time.monotonic()
+            try:
+                timeout = max(0.05, min(_TRY_SECONDS, left))
+                answer = await self._link.js.publish(self._subject, data, timeout=timeout, headers=headers)
+            except (TimeoutError, NatsError, OSError) as error:
+                if until - time.monotonic() <= 0.1:
+                    raise Unavailable(
+                        "the journal has no quorum, and the write may still be committed",
+                        "look before you repeat it; with a mutation or request id it can be repeated safely",
+                        applied="unknown",
+                    ) from error
+                await asyncio.sleep(0.05)
+            else:
+                self.last_seq = max(self.last_seq, answer.seq)
+                return int(answer.seq)
+
+    async def read(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> None:
+        """Read what follows a position, for ever; `on_batch` applies messages and gives the position it has reached.
+
+        Raises:
+            FailedPrecondition: the stream begins later: what was between is gone.
+        """
+        reached = after
+        while True:
+            try:
+                reached = await self._follow(reached, on_batch)
+            except (TimeoutError, NatsError, OSError) as error:
+                _log.info("reading %s again: %s", self.name, error)
+                await asyncio.sleep(0.1)
+
+    async def _follow(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> int:
+        """Read until something is amiss with the consumer, and give the position that was reached."""
+        await self._check_begin(after)
+        config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after + 1)
+        subscription = await self._link.js.subscribe(
+            self._subject,
+            stream=self.name,
+            ordered_consumer=True,
+            config=config,
+            idle_heartbeat=_HEARTBEAT_SECONDS,
+        )
+        reached = after
+        try:
+            while True:
+                batch = await self._next(subscription, reached)
+                if batch is None:
+                    return reached
+                if batch:
+                    reached = await on_batch(batch)
+        finally:
+            try:
+                await subscription.unsubscribe()
+            except (NatsError, OSError) as error:
+                _log.debug("leaving a consumer of %s: %s", self.name, error)
+
+    async def _next(self, subscription: PushSubscription, reached: int) -> list[Committed] | None:
+        """Give what has come, nothing where all is quiet, or None where messages are missing."""
+        try:
+            first = await subscription.next_msg(timeout=_LOOK_SECONDS)
+        except TimeoutError:
+            await self.look()
+            return None if self.last_seq > reached else []
+        batch = [first]
+        while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE:
+            batch.append(await subscription.next_msg(timeout=_LOOK_SECONDS))
+        found = []
+        for message in batch:
+            seq = message.metadata.sequence.stream
+            if seq <= reached:
+                continue
+            if seq != reached + 1:
+                return None
+            told = _decode(message.data)
+            found.append(Committed(seq, (message.headers or {}).get(_ID, ""), told.at, told.record))
+            reached = seq
+        self.last_seq = max(self.last_seq, reached)
+        return found
+
+    async def look(self) -> None:
+        """Ask for the last position; the answer may be out of date, so it is for information only."""
+        info = await self._link.js.stream_info(self.name)
+        self.last_seq = max(self.last_seq, info.state.last_seq)
+
+    async def _check_begin(self, after: int) -> None:
+        info = await self._link.js.stream_info(self.name)
+        if info.state.messages and info.state.first_seq > after + 1:
+            raise FailedPrecondition(
+                f"stream {self.name} begins at {info.state.first_seq}, and this node has applied {after}",
+                "start the node with an empty data directory, so that it takes a snapshot",
+            )
+        if info.state.last_seq < after:
+            raise FailedPrecondition(
+                f"stream {self.name} ends at {info.state.last_seq}, and this node has applied {after}",
+                "the stream was purged or is another cluster's; use the journal servers that this node belongs to",
+            )

@@ -1,0 +1,170 @@
+"""The writer of a partition: mutations go to its stream, come back in the order of all nodes, and are applied then.
+
+It stands where the embedded engine has its own writer, which it uses for what concerns this node's file alone.
+"""
+
+import asyncio
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any
+from uuid import uuid4
+
+from dex.engine import catalog, journal
+from dex.engine.clock import Clock
+from dex.engine.cluster.applying import NOTHING, apply_messages
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.stream import Committed, Stream
+from dex.engine.writer import Pass, Writer
+from dex.wcl.errors import DexError, Unavailable
+
+_log = logging.getLogger("dex.cluster")
+_REST_SECONDS = 0.2
+
+
+class ReplicatedWriter:
+    """Publishes mutations and applies what is committed. `applied` is the position that this node has reached."""
+
+    def __init__(self, inner: Writer, stream: Stream, link: Link, clock: Clock, timeout: float) -> None:
+        self._inner = inner
+        self.stream = stream
+        self._link = link
+        self._clock = clock
+        self._timeout = timeout
+        self._thread = ThreadPoolExecutor(1, f"dex-apply-{stream.name}")
+        self._waiting: dict[str, Future[Any]] = {}
+        self._reached = threading.Condition()
+        self._reading: Future[None] | None = None
+        self.fault: BaseException | None = None
+        self.applied = 0
+        self.writes = 0
+
+    def start(self) -> None:
+        """Begin to apply what the stream has."""
+        heads: list[journal.Head] = []
+
+        def look(_connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
+            heads.append(head)
+            return False
+
+        self._inner.run(look)
+        self.applied = heads[-1].seq
+        self._reading = self._link.submit(self.stream.read(self.applied, self._on_batch))
+        self._reading.add_done_callback(self._ended)
+
+    @property
+    def commits(self) -> int:
+        """How many transactions this node's file has had."""
+        return self._inner.commits
+
+    def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
+        """Commit mutations in order and give each one's result, or the error that refused it, as apply found it.
+
+        Raises:
+            Unavailable: the journal has no quorum; what it says of a mutation is that it may still be committed.
+        """
+        self.writes += 1
+        deadline = time.monotonic() + self._timeout
+        sent = [self._send(mutation, deadline) for mutation in mutations]
+        return [verdict if isinstance(verdict, DexError) else self._verdict(verdict, deadline) for verdict in sent]
+
+    def barrier(self, seconds: float) -> None:
+        """Wait until this node has applied all that was committed before the call (spec: K-06).
+
+        Raises:
+            Unavailable: that did not come about in time.
+        """
+        deadline = time.monotonic() + seconds
+        self._verdict(self._publish(NOTHING, deadline), deadline)
+
+    def run(self, work: Pass, patience: float | None = None) -> bool:
+        """Carry out a pass on this node's file alone."""
+        return self._inner.run(work, patience)
+
+    def ride(self, work: Pass, seconds: float) -> bool | None:
+        """Carry out a pass on this node's file with the next commit."""
+        return self._inner.ride(work, seconds)
+
+    def lend(self) -> AbstractContextManager[sqlite3.Connection | None]:
+        """Lend the file's connection for a short read."""
+        return self._inner.lend()
+
+    def close(self) -> None:
+        """End applying and close the file."""
+        if self._reading is not None:
+            self._reading.cancel()
+        self._thread.shutdown()
+        for future in list(self._waiting.values()):
+            if not future.done():
+                future.set_exception(Unavailable("the engine is closed", "open a new client"))
+        self._inner.close()
+
+    def _send(self, mutation: Any, deadline: float) -> "Future[Any] | DexError":
+        try:
+            return self._publish(journal.encode_record(mutation), deadline)
+        except DexError as error:
+            return error
+
+    def _publish(self, record: bytes, deadline: float) -> "Future[Any]":
+        """Begin to publish a record, and give what its verdict will be in."""
+        message_id = uuid4().hex
+        verdict: Future[Any] = Future()
+        self._waiting[message_id] = verdict
+
+        async def publish() -> None:
+            try:
+                await self.stream.publish(record, self._clock.now_ms(), message_id, deadline)
+            except DexError as error:
+                if not verdict.done():
+                    verdict.set_exception(error)
+
+        self._link.submit(publish())
+        verdict.add_done_callback(lambda _: self._waiting.pop(message_id, None))
+        return verdict
+
+    def _verdict(self, verdict: "Future[Any]", deadline: float) -> Any:
+        try:
+            return verdict.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError as error:
+            verdict.cancel()
+            raise Unavailable(
+                "this node has not applied the write in time, and it may have been committed",
+                "look before you repeat it; with a mutation or request id it can be repeated safely",
+                applied="unknown",
+            ) from error
+
+    async def _on_batch(self, messages: Sequence[Committed]) -> int:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                verdicts = await loop.run_in_executor(self._thread, self._apply, messages)
+                break
+            except Unavailable as error:
+                _log.warning("applying %s: %s", self.stream.name, error)
+                await asyncio.sleep(_REST_SECONDS)
+        self.applied = messages[-1].seq
+        for message, verdict in zip(messages, verdicts, strict=True):
+            waiting = self._waiting.get(message.message_id)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(verdict)
+        return self.applied
+
+    def _apply(self, messages: Sequence[Committed]) -> list[Any | DexError]:
+        verdicts: list[Any | DexError] = []
+
+        def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
+            verdicts[:] = apply_messages(connection, known, head, messages)
+            return False
+
+        self._inner.run(work)
+        return verdicts
+
+    def _ended(self, reading: "Future[None]") -> None:
+        """Keep why nothing is applied any more."""
+        if not reading.cancelled():
+            self.fault = reading.exception()
+            _log.error("%s is not applied any more: %s", self.stream.name, self.fault)
