@@ -134,9 +134,10 @@ def _shape(tag: Any) -> str:
 def any_command() -> Any:
     """Give the union of all typed commands, those on Flows and on sync included."""
     from dex.wcl.commands.flows import AnyFlowCommand
+    from dex.wcl.commands.overview import ShowOverview
     from dex.wcl.commands.sync import AnySyncCommand
 
-    return AnyCommand | AnyFlowCommand | AnySyncCommand
+    return AnyCommand | AnyFlowCommand | AnySyncCommand | ShowOverview
 
 
 @cache

@@ -110,6 +110,12 @@ def totals(connection: sqlite3.Connection, store: Store) -> tuple[int, int, int]
     return rows, named, int(size)
 
 
+def count(connection: sqlite3.Connection, store: Store, most: int) -> int:
+    """Count a store's rows without reading them; counting ends at `most`."""
+    query = f"SELECT count(*) FROM (SELECT 1 FROM {store.live.table} LIMIT ?)"
+    return int(connection.execute(query, (most,)).fetchone()[0])
+
+
 def named_values(names: tuple[str, ...], found: tuple[Any, ...], first: int) -> dict[str, Any]:
     """Give the named values of a row whose columns begin at `first`."""
     named = {}

@@ -135,6 +135,15 @@ class Totals(NamedTuple):
     oldest_at: int | None
 
 
+class Ages(NamedTuple):
+    """The marks of a store by age, the youngest first; the oldest; and how often in a row a write failed at most."""
+
+    counts: list[int]
+    oldest_at: int
+    oldest_flow_id: str
+    attempts: int
+
+
 def next_runs(
     connection: sqlite3.Connection, store: str, after: int, now_ms: int, horizon_ms: int, limit: int
 ) -> tuple[list[PendingRun], int | None]:
@@ -197,6 +206,24 @@ def totals(connection: sqlite3.Connection, store: str | None = None, flow_id: st
         " AND (?2 IS NULL OR run IN (SELECT id FROM runs WHERE flow_id = ?2))"
     )
     return Totals(*connection.execute(query, (store, flow_id)).fetchone())
+
+
+def ages(connection: sqlite3.Connection, store: str, bounds: list[int], most: int) -> Ages:
+    """Count the marks of a store, which has some, between the times in `bounds`, the latest first, up to `most`."""
+    counts: list[int] = []
+    # The columns beside min() are those of the row that it is found in.
+    query = (
+        f"SELECT min(marked_at), run, count(*), {', '.join('sum(marked_at >= ?)' for _ in bounds)}"
+        " FROM (SELECT marked_at, run FROM sync_marks WHERE store = ? LIMIT ?)"
+    )
+    oldest_at, run, total, *younger = connection.execute(query, (*bounds, store, most)).fetchone()
+    for count in (*younger, total):
+        counts.append(count - sum(counts))
+    flow_id, attempts = connection.execute(
+        "SELECT ifnull((SELECT flow_id FROM runs WHERE id = ?), ''), (SELECT max(attempts) FROM sync_attempts WHERE store = ?)",
+        (run, store),
+    ).fetchone()
+    return Ages(counts, oldest_at, flow_id, attempts or 0)
 
 
 def drops(connection: sqlite3.Connection, store: str | None, limit: int) -> list[Drop]:
