@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dex.engine.clock import Clock
+from dex.engine.failures import RecentFailures
 from dex.engine.flows import inspecting, mutating, waiting
 from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
@@ -21,7 +22,7 @@ _WORK_WHILE = (commands.WaitForFlow, commands.WaitForStep, commands.WaitForAttri
 
 
 class Flows:
-    """The Flows of one data directory. `worker` executes their Steps once it is started."""
+    """The Flows of one data directory. `worker` executes their Steps once it is started; `failures` are its own."""
 
     def __init__(
         self,
@@ -34,7 +35,10 @@ class Flows:
     ) -> None:
         self._gate = CallGate(data_dir / "calls.lock")
         locks = Locks(self._gate)
-        self.parts = Parts(readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores, {})
+        self.failures = RecentFailures(clock)
+        self.parts = Parts(
+            readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores, {}, self.failures
+        )
         self.worker = Worker(self.parts, data_dir / "worker.lock")
 
     def execute(self, command: Any) -> Any:

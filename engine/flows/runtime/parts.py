@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 from dex.engine.clock import Clock
+from dex.engine.failures import RecentFailures
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.records import CloseEnded, FlowRecord, RunCommitted, RunStarted
 from dex.engine.flows.registry import Registry
@@ -56,6 +57,7 @@ class Parts(NamedTuple):
 
     `changes` tells of every commit, `work` of those after which a step may be due. `attribute_stores` names the stores
     that a run may be synced to. `called` are runs that were called lately, by Flow ID; there may be newer ones.
+    `failures` are those of handlers that nobody called.
     """
 
     readers: Readers
@@ -67,6 +69,7 @@ class Parts(NamedTuple):
     work: Changes
     attribute_stores: Collection[str]
     called: dict[str, Run]
+    failures: RecentFailures
 
     def remember(self, run: Run) -> None:
         """Keep in mind that a run was called, so that the next call need not look for it."""

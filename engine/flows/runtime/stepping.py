@@ -152,6 +152,7 @@ class Attempt:
 
     def _fail(self, error: DexError, policy: RetryPolicy | None, follower: str | None = None) -> None:
         """Have the attempt tried again, or end the step: then the Flow fails or goes on with the follower."""
+        self._parts.failures.note(f"Step {self._flow_type.name}.{self._step.type}", error)
         delay = self._delay(policy, error)
         if delay is not None:
             delay_ms = max(delay // timedelta(milliseconds=1), 0)

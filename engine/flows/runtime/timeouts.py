@@ -29,6 +29,7 @@ def time_out(parts: Parts, run: Run, flow_type: FlowType, *, lost: bool = False)
                 raise process_ended(_handler(flow_type))
             record = _ask(parts, run, flow_type)
         except DexError as error:
+            parts.failures.note(_handler(flow_type), error)
             record = _closed(run, "failed", f"{_ERROR}, and its handler failed: {storable(error)}")
     else:
         record = _closed(run, "canceled" if run.timeout_policy == "cancel" else "failed", _ERROR)
