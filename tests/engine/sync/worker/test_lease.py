@@ -205,7 +205,9 @@ def test_a_token_that_another_copy_of_the_directory_makes_ends_the_writing(sched
 
 
 @pytest.mark.spec("Y-16")
-def test_a_process_that_was_deposed_before_its_first_write_does_not_rise_above_its_successor(schedule, another, clock):
+def test_a_process_that_was_deposed_before_its_first_write_does_not_rise_above_its_successor(
+    schedule, another, clock, caplog
+):
     s, second = schedule(), another()
     s.start("a", {"Total": 1})
 
@@ -216,6 +218,7 @@ def test_a_process_that_was_deposed_before_its_first_write_does_not_rise_above_i
 
     s.destination.answer = taken_over
     assert [call.fence.epoch for call in s.turn()] == [1]
+    assert "another process has taken over" in caplog.text
     assert s.lease.keep() is None
     assert s.turn() == []
 
