@@ -54,8 +54,9 @@ def _as_is(_kind: type, data: Any) -> Any:
 @cache
 def _decoder() -> msgspec.msgpack.Decoder[Any]:
     from dex.engine.flows.records import FlowRecord
+    from dex.engine.owner import OwnerChanged
 
-    return msgspec.msgpack.Decoder(Mutation | Nothing | FlowRecord, dec_hook=_as_is)
+    return msgspec.msgpack.Decoder(Mutation | Nothing | OwnerChanged | FlowRecord, dec_hook=_as_is)
 
 
 def encode_record(mutation: Any) -> bytes:

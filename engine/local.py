@@ -124,6 +124,12 @@ class LocalEngine:
         stores = self._attribute_stores
         return Flows(self._readers, self._writer, registry, self._clock, self.path.parent, stores)
 
+    def leave_flows(self) -> None:
+        """End the work on Flows; the next command on one begins it anew."""
+        flows = self.__dict__.pop("flows", None)
+        if flows is not None:
+            flows.close()
+
     @property
     def writes(self) -> int:
         """How many times something was sent to be written so far, whatever became of it."""

@@ -6,6 +6,7 @@ from typing import Any
 from dex.engine import feeds, outcomes
 from dex.engine.apply import Apply, Outcome
 from dex.engine.journal import Nothing
+from dex.engine.owner import OwnerChanged, change_owner
 from dex.engine.stores import definitions, rows
 from dex.wcl.commands import (
     AppendRecords,
@@ -20,11 +21,12 @@ from dex.wcl.commands import (
     RebuildStateStore,
 )
 
+
 def _nothing(_surroundings: Apply, _mutation: Nothing) -> Outcome:
     return Outcome(None)
 
 
-_APPLY: dict[type[Any], Callable[[Apply, Any], Outcome]] = {
+_APPLY: dict[type[Command[Any]], Callable[[Apply, Any], Outcome]] = {
     PutRow: rows.put,
     DeleteRow: rows.delete,
     ClearStateStore: definitions.clear,
@@ -34,10 +36,11 @@ _APPLY: dict[type[Any], Callable[[Apply, Any], Outcome]] = {
     RebuildStateStore: definitions.rebuild,
     DefineFeed: feeds.define,
     DropFeed: feeds.drop,
-    Nothing: _nothing,
 }
 
-MUTATIONS = frozenset(_APPLY) - {Nothing}
+MUTATIONS = frozenset(_APPLY)
+
+_OF_CLUSTERS: dict[type[Any], Callable[[Apply, Any], Outcome]] = {Nothing: _nothing, OwnerChanged: change_owner}
 
 
 def apply(surroundings: Apply, mutation: Any, record: bytes) -> Outcome:
@@ -46,7 +49,8 @@ def apply(surroundings: Apply, mutation: Any, record: bytes) -> Outcome:
     Raises:
         DexError: the mutation does not fit the state; nothing was written.
     """
-    run = _APPLY.get(type(mutation)) or _apply_to_flows(type(mutation))
+    kind = type(mutation)
+    run = _APPLY.get(kind) or _OF_CLUSTERS.get(kind) or _apply_to_flows(kind)
     if getattr(mutation, "mutation_id", None) is None:
         return run(surroundings, mutation)
     return outcomes.once(surroundings, _scope(surroundings, mutation), mutation, record, run)

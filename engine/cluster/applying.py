@@ -7,6 +7,7 @@ from typing import Any
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.cluster.stream import Committed
+from dex.engine.owner import check_epoch
 from dex.wcl.errors import DexError, InvalidCommand
 
 NOTHING = journal.encode_record(journal.Nothing())
@@ -30,7 +31,7 @@ def apply_messages(
             continue
         surroundings.seq = message.seq
         surroundings.at = max(message.at, surroundings.at)
-        verdict, record = _apply(surroundings, message.record)
+        verdict, record = _apply(surroundings, message)
         total += len(record)
         rows.append((message.seq, surroundings.at, total, record))
         verdicts.append(verdict)
@@ -38,9 +39,12 @@ def apply_messages(
     return verdicts
 
 
-def _apply(surroundings: Apply, record: bytes) -> tuple[Any | DexError, bytes]:
-    """Apply one record; give its verdict and what is journaled of it."""
+def _apply(surroundings: Apply, message: Committed) -> tuple[Any | DexError, bytes]:
+    """Apply one message; give its verdict and what is journaled of it."""
+    record = message.record
     try:
+        if message.epoch:
+            check_epoch(surroundings.connection, message.epoch)
         outcome = machine.apply(surroundings, _mutation(record), record)
     except DexError as error:
         return error, NOTHING

@@ -1,5 +1,6 @@
 """The engine of a node: commands go to their partition, and lists are put together of all (spec: K-03, K-07)."""
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,15 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine import freshness
 from dex.engine.clock import Clock, SystemClock
+from dex.engine.cluster.forwarding import Forwarding, is_safe_to_repeat, shared_secret
+from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
+from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
 from dex.engine.housekeeping import Retention
-from dex.wcl.commands import Command, DefineStateStore
-from dex.wcl.errors import Conflict, DexError
+from dex.wcl.commands import Command
+from dex.wcl.errors import DexError, Unavailable
 
 if TYPE_CHECKING:
     from dex.engine.flows.registry import Registry
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _START_SECONDS = 30.0
+_OWNER_POLL_SECONDS = 0.05
 
 
 class ClusterEngine:
@@ -40,6 +45,10 @@ class ClusterEngine:
         attribute_stores: Collection[str] = (),
     ) -> None:
         self.settings = settings
+        self._timeout = timeout
+        self.secret = ""
+        self._forwarding: Forwarding
+        self.ownership: Ownership
         freshness.serve_as(settings.node)
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
@@ -58,8 +67,8 @@ class ClusterEngine:
             for number in range(settings.partitions)
         ]
 
-    def start(self) -> None:
-        """Connect to the journal and begin to apply it.
+    def start(self, url: str = "") -> None:
+        """Connect to the journal, begin to apply it, and own what nobody does; other nodes reach this one at `url`.
 
         Raises:
             Unavailable: the journal servers do not answer.
@@ -69,6 +78,14 @@ class ClusterEngine:
         for part in self.partitions:
             self._link.call(part.stream.make(), _START_SECONDS)
             part.writer.start()
+        leases = Leases(self._link, self.settings.name, self.settings.replicas, self.settings.lease_seconds)
+        self._link.call(leases.make(), _START_SECONDS)
+        secret = self._link.call(shared_secret(self._link, self.settings.name, self.settings.replicas), _START_SECONDS)
+        self.secret = secret
+        self._forwarding = Forwarding(secret, self._timeout)
+        self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
+        self.ownership.on_change = _work_or_leave
+        self.ownership.start()
 
     def execute(self, command: Command[R]) -> R:
         """Carry out one command and give its result.
@@ -80,7 +97,44 @@ class ClusterEngine:
         if merge is not None:
             result: R = merge([part.execute for part in self.partitions], command)
             return result
-        return self._partition(command).execute(command)
+        part = self._partition(command)
+        return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
+
+    def execute_here(self, command: Command[R]) -> R:
+        """Carry out a command that another node has forwarded to this one, as the owner of its partition.
+
+        Raises:
+            Unavailable: this node is not the owner (`reason` not_owner).
+            DexError: as `execute`.
+        """
+        part = self._partition(command)
+        if not self.ownership.owns(part.number):
+            raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
+        return part.execute(command)
+
+    def _as_owner(self, part: Partition, command: Command[R]) -> R:
+        """Carry out a command on a Flow where its partition is owned, as soon as that is anywhere.
+
+        Raises:
+            Unavailable: it is owned by nobody who can be reached, until the time was over.
+            DexError: as `execute`.
+        """
+        deadline = time.monotonic() + self._timeout
+        while True:
+            if self.ownership.owns(part.number):
+                return part.execute(command)
+            owner = self.ownership.owner(part.number)
+            try:
+                if owner is not None and owner.node != self.settings.node:
+                    return self._forwarding.send(owner, command)
+            except Unavailable as error:
+                if not is_safe_to_repeat(error) or time.monotonic() > deadline:
+                    raise
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    f"partition {part.number} has no owner", "try again; `dex cluster status` shows who owns what"
+                )
+            time.sleep(_OWNER_POLL_SECONDS)
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands; those of one partition in order, and those of several at once.
@@ -116,6 +170,9 @@ class ClusterEngine:
             for index in indexes:
                 results[index] = self._attempt(commands[index])
             return
+        if any(hasattr(commands[index], "flow_id") for index in indexes):
+            self._run(indexes, commands, results, None)
+            return
         found = part.engine.execute_many([commands[index] for index in indexes])
         for index, result in zip(indexes, found, strict=True):
             results[index] = result
@@ -127,11 +184,7 @@ class ClusterEngine:
             return error
 
     def _partition(self, command: Command[Any]) -> Partition:
-        """Give the partition of a command.
-
-        Raises:
-            Conflict: a store is to be defined whose name is another partition's.
-        """
+        """Give the partition of a command; a store that is there already stays where it is, whatever is asked of it."""
         flow_id = getattr(command, "flow_id", None)
         if flow_id is not None:
             return self.partitions[partition_of(flow_id, len(self.partitions))]
@@ -139,15 +192,7 @@ class ClusterEngine:
         if store is None:
             return self.partitions[partition_of(feed or "", len(self.partitions))]
         wanted = self.partitions[partition_of(feed or store, len(self.partitions))]
-        holder = self._holder(store, wanted)
-        if isinstance(command, DefineStateStore) and holder is not None and holder is not wanted:
-            raise Conflict(
-                f"store {store!r} exists with another source",
-                "drop it, or choose another name",
-                reason="source",
-                name=store,
-            )
-        return holder or wanted
+        return self._holder(store, wanted) or wanted
 
     def _holder(self, store: str, likely: Partition) -> Partition | None:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""
@@ -166,7 +211,18 @@ class ClusterEngine:
 
     def close(self) -> None:
         """Leave the cluster: release files, threads and the connection."""
+        if hasattr(self, "ownership"):
+            self.ownership.close()
+            self._forwarding.close()
         for part in self.partitions:
             part.close()
         self._threads.shutdown()
         self._link.close()
+
+
+def _work_or_leave(part: Partition, owns: bool) -> None:  # told by Ownership alone
+    """Work the Flows of a partition while this node owns it."""
+    if owns:
+        part.engine.flows.worker.start()
+    else:
+        part.engine.leave_flows()

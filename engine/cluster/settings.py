@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 PARTITIONS = 4
 REPLICAS = 3
+LEASE_SECONDS = 10.0
 
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
@@ -18,6 +19,7 @@ class ClusterSettings:
     name: str = "dex"
     partitions: int = PARTITIONS
     replicas: int = REPLICAS
+    lease_seconds: float = LEASE_SECONDS
 
 
 def hide_credentials(text: str) -> str:

@@ -34,10 +34,14 @@ _MOST_AT_ONCE = 1000
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What is published: the time in ms at its node, and the record of the journal."""
+    """What is published: the time in ms at its node, the record of the journal, and the epoch of the owner.
+
+    The epoch is 0 for what any node may write.
+    """
 
     at: int
     record: bytes
+    epoch: int = 0
 
 
 class Committed(NamedTuple):
@@ -47,6 +51,7 @@ class Committed(NamedTuple):
     message_id: str
     at: int
     record: bytes
+    epoch: int
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -93,13 +98,13 @@ class Stream:
                 )
         self.last_seq = info.state.last_seq
 
-    async def publish(self, record: bytes, at: int, message_id: str, deadline: float) -> int:
-        """Append a record and give its position; `deadline` is by the monotonic clock.
+    async def publish(self, message: Message, message_id: str, deadline: float) -> int:
+        """Append a message and give its position; `deadline` is by the monotonic clock.
 
         Raises:
-            Unavailable: nobody has answered in time, and the record may still be committed.
+            Unavailable: nobody has answered in time, and the message may still be committed.
         """
-        data = _encode(Message(at, record))
+        data = _encode(message)
         headers = {_ID: message_id}
         until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
         while True:
@@ -176,7 +181,7 @@ class Stream:
             if seq != reached + 1:
                 return None
             told = _decode(message.data)
-            found.append(Committed(seq, (message.headers or {}).get(_ID, ""), told.at, told.record))
+            found.append(Committed(seq, (message.headers or {}).get(_ID, ""), told.at, told.record, told.epoch))
             reached = seq
         self.last_seq = max(self.last_seq, reached)
         return found

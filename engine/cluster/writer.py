@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,7 +18,9 @@ from dex.engine import catalog, journal
 from dex.engine.clock import Clock
 from dex.engine.cluster.applying import NOTHING, apply_messages
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.stream import Committed, Stream
+from dex.engine.cluster.stream import Committed, Message, Stream
+from dex.engine.machine import MUTATIONS
+from dex.engine.owner import OwnerChanged
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError, Unavailable
 
@@ -42,6 +44,8 @@ class ReplicatedWriter:
         self.fault: BaseException | None = None
         self.applied = 0
         self.writes = 0
+        # Gives the epoch in which this node owns the partition, or raises Unavailable.
+        self.epoch: Callable[[], int] = _no_owner
 
     def start(self) -> None:
         """Begin to apply what the stream has."""
@@ -72,6 +76,15 @@ class ReplicatedWriter:
         sent = [self._send(mutation, deadline) for mutation in mutations]
         return [verdict if isinstance(verdict, DexError) else self._verdict(verdict, deadline) for verdict in sent]
 
+    def take_over(self, record: OwnerChanged) -> None:
+        """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
+
+        Raises:
+            Unavailable: that did not come about in time.
+        """
+        deadline = time.monotonic() + self._timeout
+        self._verdict(self._publish(journal.encode_record(record), deadline, 0), deadline)
+
     def barrier(self, seconds: float) -> None:
         """Wait until this node has applied all that was committed before the call (spec: K-06).
 
@@ -79,7 +92,19 @@ class ReplicatedWriter:
             Unavailable: that did not come about in time.
         """
         deadline = time.monotonic() + seconds
-        self._verdict(self._publish(NOTHING, deadline), deadline)
+        self._verdict(self._publish(NOTHING, deadline, 0), deadline)
+
+    def wait_for(self, position: int, seconds: float) -> None:
+        """Wait until this node has applied a position.
+
+        Raises:
+            Unavailable: that did not come about in time.
+        """
+        with self._reached:
+            if not self._reached.wait_for(lambda: self.applied >= position, seconds):
+                raise Unavailable(
+                    f"this node has applied position {self.applied}, and {position} is waited for", "try again later"
+                )
 
     def run(self, work: Pass, patience: float | None = None) -> bool:
         """Carry out a pass on this node's file alone."""
@@ -105,19 +130,21 @@ class ReplicatedWriter:
 
     def _send(self, mutation: Any, deadline: float) -> "Future[Any] | DexError":
         try:
-            return self._publish(journal.encode_record(mutation), deadline)
+            epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
+            return self._publish(journal.encode_record(mutation), deadline, epoch)
         except DexError as error:
             return error
 
-    def _publish(self, record: bytes, deadline: float) -> "Future[Any]":
+    def _publish(self, record: bytes, deadline: float, epoch: int) -> "Future[Any]":
         """Begin to publish a record, and give what its verdict will be in."""
         message_id = uuid4().hex
         verdict: Future[Any] = Future()
         self._waiting[message_id] = verdict
+        message = Message(self._clock.now_ms(), record, epoch)
 
         async def publish() -> None:
             try:
-                await self.stream.publish(record, self._clock.now_ms(), message_id, deadline)
+                await self.stream.publish(message, message_id, deadline)
             except DexError as error:
                 if not verdict.done():
                     verdict.set_exception(error)
@@ -146,7 +173,9 @@ class ReplicatedWriter:
             except Unavailable as error:
                 _log.warning("applying %s: %s", self.stream.name, error)
                 await asyncio.sleep(_REST_SECONDS)
-        self.applied = messages[-1].seq
+        with self._reached:
+            self.applied = messages[-1].seq
+            self._reached.notify_all()
         for message, verdict in zip(messages, verdicts, strict=True):
             waiting = self._waiting.get(message.message_id)
             if waiting is not None and not waiting.done():
@@ -168,3 +197,7 @@ class ReplicatedWriter:
         if not reading.cancelled():
             self.fault = reading.exception()
             _log.error("%s is not applied any more: %s", self.stream.name, self.fault)
+
+
+def _no_owner() -> int:
+    raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")

@@ -21,7 +21,6 @@ from dex.wcl.wireerrors import error_from_wire
 R = TypeVar("R")
 
 DEFAULT_TIMEOUT = 60.0
-_PATH = "/v1/commands"
 _MOST_BYTES = 4 * 1024 * 1024
 # What a server may take to answer beyond the time that a command waits by itself.
 _MARGIN_SECONDS = 10.0
@@ -32,7 +31,8 @@ class RemoteEngine:
     """Carries out typed commands on one of several servers. Safe to share between threads.
 
     `timeout` is how many seconds a command may take, tries and waits included. With `own_ids` a write alone that has
-    no mutation or request id gets one, so that it is sent again where its reply is lost, and applied once.
+    no mutation or request id gets one, so that it is sent again where its reply is lost, and applied once. `path` is
+    where commands are sent to.
     """
 
     def __init__(
@@ -42,11 +42,13 @@ class RemoteEngine:
         token: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         own_ids: bool = False,
+        path: str = "/v1/commands",
     ) -> None:
         self.endpoints = list(endpoints)
         self._home = Home()
         self._timeout = timeout
         self._own_ids = own_ids
+        self._path = path
         self._trying = Trying(self.endpoints)
         headers = {"content-type": "application/json"}
         if token is not None:
@@ -98,7 +100,7 @@ class RemoteEngine:
         repeatable = all(is_repeatable(command) for command in commands)
 
         def attempt(endpoint: Endpoint) -> R:
-            url = endpoint.url + _PATH
+            url = endpoint.url + self._path
             return read_reply(url, lambda: self._post(url, content, deadline), read)
 
         try:

@@ -6,22 +6,27 @@ from typing import Any
 
 from dex.engine.server.headers import Headers, first
 from dex.engine.server.metrics import NO_ROUTE
-from dex.engine.server.tokens import ANYBODY, Holder, Tokens, Unauthorized
+from dex.engine.server.tokens import ANYBODY, Holder, Tokens
+from dex.wcl.errors import DexError, Unauthorized
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEY = "dex.exchange"
 
 
 class Exchange:
-    """Kept in the request's scope. `status` is 0 until there is a response; `route` is the template of its path."""
+    """Kept in the request's scope.
 
-    __slots__ = ("_holder", "id", "route", "status")
+    `status` is 0 until there is a response; `route` is the template of its path; `failure` is why there was no answer.
+    """
+
+    __slots__ = ("_holder", "failure", "id", "route", "status")
 
     def __init__(self, headers: Headers) -> None:
         given = first(headers, b"x-request-id")
         self.id = given.decode() if given is not None and _ID.fullmatch(given) else secrets.token_hex(8)
         self.route = NO_ROUTE
         self.status = 0
+        self.failure: DexError | None = None
         self._holder: Holder | Unauthorized = ANYBODY
 
     @classmethod

@@ -4,7 +4,7 @@ import ipaddress
 import re
 
 from dex.engine.server.headers import Headers, first
-from dex.engine.server.tokens import Forbidden
+from dex.wcl.errors import Forbidden
 
 _PORT = re.compile(r":\d*$")
 

@@ -11,25 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dex.engine.server.tokenfile import digest_of, read_tokens
-from dex.wcl.errors import DexError, InputError
+from dex.wcl.errors import Forbidden, InputError, Unauthorized
 from dex.wcl.scopes import SCOPES, Scope
 
 _log = logging.getLogger("dex.server")
 _LOOK_SECONDS = 1.0
-
-
-class Unauthorized(DexError):
-    """No token, or one that is not known."""
-
-    kind = "unauthorized"
-    status = 401
-
-
-class Forbidden(DexError):
-    """The token's scope does not allow it."""
-
-    kind = "forbidden"
-    status = 403
 
 
 class Holder(NamedTuple):

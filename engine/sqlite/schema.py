@@ -24,6 +24,24 @@ def m002_flows(db: Database) -> None:
     _run(db, "flows.sql")
 
 
+@migrations()
+def m003_purged(db: Database) -> None:
+    """The purged runs whose rows are still to be erased."""
+    _run(db, "purged.sql")
+
+
+@migrations()
+def m004_cluster(db: Database) -> None:
+    """Who owns a partition of a cluster."""
+    _run(db, "cluster.sql")
+
+
+@migrations()
+def m005_counts(db: Database) -> None:
+    """What runs are counted by."""
+    _run(db, "counts.sql")
+
+
 def _run(db: Database, script: str) -> None:
     for statement in statements(script):
         db.execute(statement)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-TABLES = ("tables.sql", "flows.sql")
+TABLES = ("tables.sql", "flows.sql", "purged.sql", "cluster.sql", "counts.sql")
 
 
 def statements(name: str) -> Iterator[str]:

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from dex.engine.server.terms import Terms
-from dex.engine.server.tokens import Tokens, Unauthorized
-from dex.wcl.errors import InputError
+from dex.engine.server.tokens import Tokens
+from dex.wcl.errors import InputError, Unauthorized
 from tests.engine.server.conftest import Serve
 
 pytestmark = pytest.mark.spec("K-02")

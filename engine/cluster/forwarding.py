@@ -1,0 +1,80 @@
+"""Commands that only the owner of a partition may carry out, sent there by whichever node was asked (spec: K-07)."""
+
+import secrets
+import threading
+from typing import Any, TypeVar
+
+import nats.js.errors
+from nats.js import api
+
+from dex.engine.cluster.leases import Holder
+from dex.engine.cluster.link import Link
+from dex.engine.remote.endpoints import parse_endpoints
+from dex.engine.remote.engine import RemoteEngine
+from dex.wcl.commands import Command
+from dex.wcl.errors import DexError
+
+R = TypeVar("R")
+
+PATH = "/v1/cluster/commands"
+
+
+class Forwarding:
+    """Connections to the other nodes, by their URLs."""
+
+    def __init__(self, secret: str, timeout: float) -> None:
+        self._secret = secret
+        self._timeout = timeout
+        self._engines: dict[str, RemoteEngine] = {}
+        self._lock = threading.Lock()
+
+    def send(self, owner: Holder, command: Command[R]) -> R:
+        """Have another node carry out a command.
+
+        Raises:
+            DexError: what it says; Unavailable where it does not answer.
+        """
+        return self._engine(owner.url).execute(command)
+
+    def _engine(self, url: str) -> RemoteEngine:
+        with self._lock:
+            if url not in self._engines:
+                self._engines[url] = RemoteEngine(
+                    parse_endpoints(url), token=self._secret, timeout=self._timeout, path=PATH
+                )
+            return self._engines[url]
+
+    def close(self) -> None:
+        """Close the connections."""
+        for engine in self._engines.values():
+            engine.close()
+
+
+def is_safe_to_repeat(error: DexError) -> bool:
+    """Tell whether a command that failed so was surely not carried out, or leaves no trace when repeated."""
+    return error.facts.get("applied") != "unknown"
+
+
+async def shared_secret(link: Link, cluster: str, replicas: int) -> str:
+    """Give the secret by which the nodes of a cluster know each other; the first to ask makes it.
+
+    Whoever may use the journal servers may read it, and could write to the journal anyway.
+    """
+    name = f"{cluster}-settings"
+    subject = f"{name}.secret"
+    try:
+        await link.js.stream_info(name)
+    except nats.js.errors.NotFoundError:
+        await link.js.add_stream(
+            api.StreamConfig(
+                name=name, subjects=[f"{name}.>"], num_replicas=replicas, max_msgs_per_subject=1, deny_delete=True
+            )
+        )
+    try:
+        expected: dict[str, Any] = {"Nats-Expected-Last-Subject-Sequence": "0"}
+        await link.js.publish(subject, secrets.token_urlsafe(32).encode(), timeout=5, headers=expected)
+    except nats.js.errors.APIError as error:
+        if error.err_code not in (10071, 10164):
+            raise
+    message = await link.js.get_last_msg(name, subject)
+    return (message.data or b"").decode()

@@ -1,0 +1,186 @@
+"""Which node works the Flows of which partition: each has one owner, by a lease (spec: K-05, K-09).
+
+A node that takes a lease tells so in the partition's journal before it acts, and has applied all that came before
+then. One that lost its lease stops at once by its own clock; what it still had under way is refused by every node.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+from dex.engine.cluster.leases import LINK_ERRORS, Holder, Lease, Leases
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.partition import Partition
+from dex.engine.owner import OwnerChanged
+from dex.wcl.errors import DexError, Refused, Unavailable
+
+_log = logging.getLogger("dex.cluster")
+
+# How often each lease is looked at. Who owns much already looks away longer, so that partitions spread.
+_LOOK_SECONDS = 0.5
+_MODESTY_SECONDS = 0.7
+
+
+class Ownership:
+    """Takes and keeps the leases of a node, one task for each partition."""
+
+    def __init__(self, link: Link, leases: Leases, node: str, url: str, partitions: Sequence[Partition]) -> None:
+        self._link = link
+        self._leases = leases
+        self._holder = Holder(node=node, url=url, process=uuid4().hex)
+        self._partitions = partitions
+        self._threads = ThreadPoolExecutor(len(partitions) + 1, "dex-ownership")
+        self._held = [leases.lease(f"partition.{part.number}") for part in partitions]
+        self._known: list[Holder | None] = [None] * len(partitions)
+        self._acting = [False] * len(partitions)
+        self._name = leases.lease(f"node.{node}")
+        self._tasks: list[Any] = []
+        self._draining = False
+        self.on_change: Callable[[Partition, bool], None] = lambda _part, _owns: None
+        for part, lease in zip(partitions, self._held, strict=True):
+            part.writer.epoch = self._epoch_of(lease)
+
+    def start(self) -> None:
+        """Take this node's name, then whatever partition nobody owns.
+
+        Raises:
+            Refused: another process has the name.
+            Unavailable: the journal servers do not answer.
+        """
+        self._link.call(self._take_name(), self._leases.seconds + 10)
+        self._tasks.append(self._link.submit(self._keep_name()))
+        for part in self._partitions:
+            self._tasks.append(self._link.submit(self._keep(part)))
+
+    def owns(self, number: int) -> bool:
+        """Tell whether this node may act as the owner of a partition."""
+        return self._acting[number] and self._held[number].is_held
+
+    def owner(self, number: int) -> Holder | None:
+        """Give who owns a partition, as this node last saw it."""
+        return self._known[number]
+
+    def epoch(self, number: int) -> int:
+        """Give the epoch in which this node owns a partition, 0 where it does not."""
+        return self._held[number].epoch if self.owns(number) else 0
+
+    def drain(self, seconds: float) -> None:
+        """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
+
+        Raises:
+            Unavailable: that took too long.
+        """
+        self._draining = True
+        deadline = time.monotonic() + seconds
+        while any(self._acting):
+            if time.monotonic() > deadline:
+                raise Unavailable("some partitions are not handed over yet", "see `dex cluster status`")
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Give all leases back."""
+        self._draining = True
+        for number, part in enumerate(self._partitions):
+            if self._acting[number]:
+                self._step_down(part)
+        for task in self._tasks:
+            task.cancel()
+        try:
+            self._link.call(self._give_all(), 5)
+        except DexError as error:
+            _log.info("leases are not given back: %s", error)
+        self._threads.shutdown()
+
+    def _epoch_of(self, lease: Lease) -> Callable[[], int]:
+        def epoch() -> int:
+            if not lease.is_held:
+                raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
+            return lease.epoch
+
+        return epoch
+
+    async def _take_name(self) -> None:
+        """Take the name; that of a process that has just ended is free after its time."""
+        deadline = time.monotonic() + self._leases.seconds + 2
+        while True:
+            found = await self._leases.read(f"node.{self._holder.node}")
+            if found.holder is None and await self._name.take(self._holder, expected=found.revision):
+                return
+            if time.monotonic() > deadline:
+                where = found.holder.url if found.holder is not None else "another process"
+                raise Refused(
+                    f"the node name {self._holder.node!r} is in use by {where}",
+                    "choose another --node, or stop that one",
+                )
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _keep_name(self) -> None:
+        while True:
+            await asyncio.sleep(self._leases.seconds / 3)
+            try:
+                await self._name.renew(self._holder)
+            except LINK_ERRORS as error:
+                _log.info("the node's name is not renewed: %s", error)
+
+    async def _keep(self, part: Partition) -> None:
+        """Take the lease of a partition when it is free, and keep it."""
+        lease = self._held[part.number]
+        while True:
+            try:
+                rest = await self._look(part, lease)
+            except LINK_ERRORS as error:
+                _log.info("the lease of partition %d: %s", part.number, str(error) or type(error).__name__)
+                rest = _LOOK_SECONDS
+            if self._acting[part.number] and not lease.is_held:
+                await self._in_thread(self._step_down, part)
+            await asyncio.sleep(rest)
+
+    async def _look(self, part: Partition, lease: Lease) -> float:
+        """Renew, take or leave a lease; give how long to rest."""
+        number = part.number
+        if self._acting[number]:
+            if self._draining:
+                await self._in_thread(self._step_down, part)
+                await lease.give()
+                return _LOOK_SECONDS
+            await lease.renew(self._holder)
+            return min(self._leases.seconds / 5, _LOOK_SECONDS * 2)
+        found = await self._leases.read(f"partition.{number}")
+        self._known[number] = found.holder
+        if found.holder is not None or self._draining:
+            return _LOOK_SECONDS
+        await asyncio.sleep(_MODESTY_SECONDS * sum(self._acting))
+        if await lease.take(self._holder, expected=found.revision):
+            await self._in_thread(self._step_up, part, lease)
+        return 0.05
+
+    async def _in_thread(self, work: Callable[..., None], *arguments: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    def _step_up(self, part: Partition, lease: Lease) -> None:
+        """Tell the journal, then act as the owner."""
+        try:
+            part.writer.take_over(OwnerChanged(epoch=lease.epoch, node=self._holder.node, url=self._holder.url))
+        except DexError as error:
+            _log.warning("partition %d is not taken over: %s", part.number, error)
+            return
+        if lease.is_held:
+            self._known[part.number] = self._holder
+            self._acting[part.number] = True
+            _log.info("partition %d is owned by this node from epoch %d", part.number, lease.epoch)
+            self.on_change(part, True)  # noqa: FBT003  # the one thing that it tells
+
+    def _step_down(self, part: Partition) -> None:
+        self._acting[part.number] = False
+        self._known[part.number] = None
+        _log.info("partition %d is not owned by this node any more", part.number)
+        self.on_change(part, False)  # noqa: FBT003  # as above
+
+    async def _give_all(self) -> None:
+        for lease in (*self._held, self._name):
+            if lease.is_held:
+                await lease.give()
