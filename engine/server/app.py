@@ -13,6 +13,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp, Receive, Send
 from litestar.types import Scope as AsgiScope
 
+from dex.engine.clock import SystemClock
+from dex.engine.failures import RecentFailures
 from dex.engine.server.call import Call, check_is_json
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.exchange import Exchange
@@ -22,6 +24,7 @@ from dex.engine.server.metrics import Metrics
 from dex.engine.server.responses import Bug, error_body
 from dex.engine.server.route import Request, Route
 from dex.engine.server.routes import ROUTES
+from dex.engine.server.statuspage import StatusPage
 from dex.engine.server.streaming import Lines
 from dex.engine.server.terms import Terms
 from dex.engine.server.tokens import ANYBODY, check
@@ -48,9 +51,11 @@ def make_app(
     """
     metrics = Metrics(dispatcher, connections, syncing)
     health = Health(dispatcher, syncing)
+    failures = RecentFailures(SystemClock())
+    page = StatusPage(dispatcher, failures, syncing)
 
     def request(may: Callable[[Scope], None]) -> Request:
-        return Request(dispatcher, may, health, metrics)
+        return Request(dispatcher, may, health, metrics, page)
 
     app = Litestar(
         route_handlers=[
@@ -62,7 +67,7 @@ def make_app(
         exception_handlers={HTTPException: _refused_by_framework, Exception: _failed},
         logging_config=None,
     )
-    return Front(_with_raw_paths(app), metrics, terms or Terms())
+    return Front(_with_raw_paths(app), metrics, failures, terms or Terms())
 
 
 def _with_raw_paths(app: ASGIApp) -> ASGIApp:
@@ -88,10 +93,12 @@ def _handler(route: Route, make_request: Callable[[Callable[[Scope], None]], Req
             call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
             answer = await route.answer(call, make_request(may))
         except DexError as error:
+            exchange.failure = error
             return error_response(error)
         if route.stream:
             return Lines(answer)
-        return Response(answer if isinstance(answer, bytes) else encode(answer), media_type=route.media_type)
+        content = answer if isinstance(answer, bytes) else encode(answer)
+        return Response(content, media_type=route.media_type, headers=route.headers)
 
     return HTTPRouteHandler(_template(route.path), http_method=HttpMethod(route.method), status_code=200)(handle)
 
@@ -150,4 +157,6 @@ def _refused_by_framework(_request: HttpRequest[Any, Any, Any], error: HTTPExcep
 
 def _failed(request: HttpRequest[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Tell of what nobody foresaw."""
-    return error_response(Bug.logged(error, Exchange.of(request.scope).id))
+    exchange = Exchange.of(request.scope)
+    exchange.failure = Bug.logged(error, exchange.id)
+    return error_response(exchange.failure)

@@ -12,6 +12,7 @@ from typing import Any
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
+from dex.engine.failures import RecentFailures
 from dex.engine.server.exchange import Exchange
 from dex.engine.server.guard import CONNECTION, Connection
 from dex.engine.server.headers import Headers, first, with_security
@@ -30,9 +31,10 @@ _GONE = 499
 class Front:
     """Stands before an application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, terms: Terms) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, failures: RecentFailures, terms: Terms) -> None:
         self._app = app
         self._metrics = metrics
+        self._failures = failures
         self._terms = terms
         self._limits = terms.limits
         self._bodies_bytes = 0
@@ -111,6 +113,8 @@ class Front:
 
     def _note(self, exchange: Exchange, method: str, seconds: float) -> None:
         self._metrics.observe(exchange.route, method, exchange.status, seconds)
+        if exchange.failure is not None:
+            self._failures.note(f"{method} {exchange.route}", exchange.failure)
         fields = {
             "request_id": exchange.id,
             "method": method,
@@ -142,6 +146,7 @@ def _completed(headers: Headers, exchange: Exchange, *, is_page: bool) -> Header
 
 async def _tell(send: Send, exchange: Exchange, error: DexError) -> None:
     """Tell of an error, unless the response has begun: the server cuts it off then."""
+    exchange.failure = error
     if exchange.status:
         return
     body = error_body(error)

@@ -8,6 +8,7 @@ from dex.engine.server.call import Call, Parameter
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.health import Health
 from dex.engine.server.metrics import Metrics
+from dex.engine.server.statuspage import StatusPage
 from dex.wcl.commands import Command
 from dex.wcl.scopes import SCOPES, Scope, scope_of
 
@@ -23,6 +24,7 @@ class Request:
     may: Callable[[Scope], None]
     health: Health
     metrics: Metrics
+    page: StatusPage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,7 @@ class Route:
     `answer` gives the result as a value that `dex.wcl.wire.to_json` takes, or raises a DexError. With `stream` it
     gives an asynchronous iterator of lists, whose items are sent one a line; bytes are sent as they are. `scope` is
     None where the body decides, and `answer` asks then; a `public` route asks for no token at all. `parts` are the
-    parameters of the path; `errors` are the statuses that are this route's own.
+    parameters of the path; `errors` are the statuses that are this route's own, and `headers` those of its answer.
     """
 
     method: Literal["GET", "POST", "PUT"]
@@ -50,6 +52,7 @@ class Route:
     result_example: Any = None
     stream: bool = False
     media_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
     declared: dict[str, Parameter] = field(init=False)
 

@@ -25,6 +25,11 @@ class Syncing:
         """Whether this process writes (owner), or would once another one ends (standby)."""
         return "owner" if self._sync.is_owner else "standby"
 
+    @property
+    def stores(self) -> list[str]:
+        """The names of the stores."""
+        return self._sync.stores
+
     def metrics(self) -> str:
         """Give the five metrics of sync in Prometheus' text format."""
         return self._sync.metrics.render()

@@ -220,7 +220,8 @@ def ages(connection: sqlite3.Connection, store: str, bounds: list[int], most: in
     for count in (*younger, total):
         counts.append(count - sum(counts))
     flow_id, attempts = connection.execute(
-        "SELECT ifnull((SELECT flow_id FROM runs WHERE id = ?), ''), (SELECT max(attempts) FROM sync_attempts WHERE store = ?)",
+        "SELECT ifnull((SELECT flow_id FROM runs WHERE id = ?), ''),"
+        " (SELECT max(attempts) FROM sync_attempts WHERE store = ?)",
         (run, store),
     ).fetchone()
     return Ages(counts, oldest_at, flow_id, attempts or 0)

@@ -1,7 +1,7 @@
 """Every path of the HTTP interface (spec: K-01)."""
 
 from dex.engine.server.route import Route
-from dex.engine.server.routes import commands, document, feeds, flows, patterns, service, stores, sync
+from dex.engine.server.routes import cluster, commands, document, feeds, flows, page, patterns, service, stores, sync
 
 ROUTES: tuple[Route, ...] = (
     *commands.ROUTES,
@@ -12,4 +12,6 @@ ROUTES: tuple[Route, ...] = (
     *patterns.ROUTES,
     *document.ROUTES,
     *service.ROUTES,
+    *page.ROUTES,
+    *cluster.ROUTES,
 )
