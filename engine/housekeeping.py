@@ -9,7 +9,7 @@ from dex.engine import journal, outcomes
 from dex.engine.catalog import Catalog
 from dex.engine.clock import Clock
 from dex.engine.stores.materialise import catch_up, is_behind
-from dex.engine.sweep import sweep
+from dex.engine.sweep import sweep, sweep_purged
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError
 
@@ -83,6 +83,7 @@ class Housekeeping:
             now = self._clock.now_ms()
             self._busy = yielding and now - head.at < _QUIET_MS and not self._closing.is_set()
             more = sweep(connection, catalog, 0 if self._busy else seconds) or more
+            more = sweep_purged(connection, 0 if self._busy else seconds) or more
             more = outcomes.sweep(connection, head.at) or more
             return journal.trim(connection, now, self._retention.max_bytes, self._retention.max_age_ms) or more
 

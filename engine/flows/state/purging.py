@@ -1,20 +1,34 @@
-"""Purging runs, erasing hard-delete attributes of closed ones, and changing what a run is synced to."""
+"""Purging runs, a few rows at a time, erasing hard-delete attributes of closed ones, and changing a run's stores."""
+
+import sqlite3
+import time
 
 from dex.engine.apply import Apply, Outcome
-from dex.engine.flows.records import AttributesErased, ConfigUpdated, RunPurged
+from dex.engine.flows.records import MAX_PER_COMMIT, AttributesErased, ConfigUpdated, RunPurged
 from dex.engine.flows.state import attributes, history, outbox, runs
 from dex.engine.flows.state.attributes import Change
 from dex.wcl.commands.flows import Accepted
 from dex.wcl.errors import FailedPrecondition
 
-_OF_RUN = ("messages", "steps", "attributes", "history")
+_ROWS = 32
+_OF_RUN = tuple(
+    f"DELETE FROM {table} WHERE {key} IN (SELECT {columns} FROM {table} WHERE run = ? LIMIT {_ROWS})"
+    for table, key, columns in (
+        ("messages", "id", "id"),
+        ("steps", "(run, type, number)", "run, type, number"),
+        ("attributes", "(run, key)", "run, key"),
+    )
+)
+_VALUES = f"DELETE FROM flow_values WHERE id IN (SELECT id FROM flow_values WHERE id >= ? AND id < ? LIMIT {_ROWS})"
+# An event that wrote nothing shares its position with another run's where that one travelled from this one.
+_EVENTS = "SELECT number, seq, changes <> x'90' FROM history WHERE run = ? ORDER BY number LIMIT 1"
 
 
 def purge(apply: Apply, record: RunPurged) -> Outcome:
-    """Delete a closed run with all it holds.
+    """Let nobody find a closed run any more; `sweep` erases what it held.
 
     Raises:
-        FailedPrecondition: it still runs.
+        FailedPrecondition: it still runs, or has attributes that a store has not been told of.
     """
     run = runs.by_run_id(apply.connection, record.run_id)
     if run is None:
@@ -29,11 +43,36 @@ def purge(apply: Apply, record: RunPurged) -> Outcome:
             "let `dex sync flush` write them first",
             flow_id=run.flow_id,
         )
-    attributes.erase(apply.connection, history.versions(apply.connection, run.id))
-    for table in _OF_RUN:
-        apply.connection.execute(f"DELETE FROM {table} WHERE run = ?", (run.id,))
     apply.connection.execute("DELETE FROM runs WHERE id = ?", (run.id,))
-    return Outcome(Accepted(seq=apply.seq, run_id=run.run_id))
+    apply.connection.execute("INSERT INTO purged (run) VALUES (?)", (run.id,))
+    # Whoever keeps house looks for work when definitions change.
+    return Outcome(Accepted(seq=apply.seq, run_id=run.run_id), changed_catalog=True)
+
+
+def sweep(connection: sqlite3.Connection, seconds: float) -> bool:
+    """Erase what purged runs held for about `seconds`, a few rows at least, and tell whether more remains."""
+    connection.execute("PRAGMA secure_delete=ON")
+    deadline = time.monotonic() + seconds
+    while (purged := connection.execute("SELECT run FROM purged LIMIT 1").fetchone()) is not None:
+        if not _erase_some(connection, purged[0]):
+            connection.execute("DELETE FROM purged WHERE run = ?", purged)
+        elif time.monotonic() >= deadline:
+            return True
+    return False
+
+
+def _erase_some(connection: sqlite3.Connection, run: int) -> bool:
+    """Erase a few rows of a purged run, or tell that none is left."""
+    if any(connection.execute(delete, (run,)).rowcount for delete in _OF_RUN):
+        return True
+    event = connection.execute(_EVENTS, (run,)).fetchone()
+    if event is None:
+        return False
+    number, seq, has_written = event
+    values = (seq * MAX_PER_COMMIT, (seq + 1) * MAX_PER_COMMIT)
+    if not has_written or connection.execute(_VALUES, values).rowcount < _ROWS:
+        connection.execute("DELETE FROM history WHERE run = ? AND number = ?", (run, number))
+    return True
 
 
 def erase(apply: Apply, record: AttributesErased) -> Outcome:

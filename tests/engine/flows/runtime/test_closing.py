@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from contextlib import closing as closed
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -38,7 +39,21 @@ from dex.wcl.errors import (
 )
 from tests.engine.flows.runtime.closing import begin_close, closing
 from tests.engine.flows.runtime.conftest import INSIDE, history
-from tests.engine.flows.runtime.desk import IN, ITEMS, OTHER, PATIENCE, SECRET, Aside, Await, Desk, Do, Gate, N, inside
+from tests.engine.flows.runtime.desk import (
+    IN,
+    ITEMS,
+    OTHER,
+    OUT,
+    PATIENCE,
+    SECRET,
+    Aside,
+    Await,
+    Desk,
+    Do,
+    Gate,
+    N,
+    inside,
+)
 
 NOW = timedelta(0)
 ONCE = StepOptions(execute_retry=RetryPolicy(maximum_attempts=1))
@@ -459,9 +474,10 @@ def test_a_running_flow_deletes_hard_delete_attributes_as_others(client):
 
 
 @pytest.mark.spec("FL-16", "FL-11")
-def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, stored):
+def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, stored, local):
     flow = Desk(Await("A", Wait.until(IN.for_n(2)), lambda c, i: dead_end()))
     client.execute(PurgeFlow(flow_id="other", run_id=_closed(client, "other")))
+    local.settle()
     empty = {name: rows for name, rows in stored().items() if name != "journal"}
     run_id = client.start_flow(flow, "d", options=StartFlowOptions().with_attribute(SECRET, "s"))
     with pytest.raises(FailedPrecondition):
@@ -474,6 +490,7 @@ def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, store
     client.stop_flow("d")
     client.set_attributes("d", {"Secret": None})
     client.execute(PurgeFlow(flow_id="d", run_id=run_id))
+    local.settle()
     assert {name: rows for name, rows in stored().items() if name != "journal"} == empty
     for gone in (lambda: client.describe_flow("d"), lambda: client.set_attributes("d", {"Secret": None})):
         with pytest.raises(FlowNotFoundError):
@@ -484,6 +501,32 @@ def _closed(client, flow_id):
     run_id = client.start_flow(Desk(), flow_id)
     client.stop_flow(flow_id)
     return run_id
+
+
+@pytest.mark.spec("FL-16")
+@INSIDE
+def test_what_a_purged_run_held_is_erased_in_passes_of_a_few_rows(client, still, stored):
+    """It is gone at once all the same, and its Flow ID is free."""
+    run_id = client.start_flow(Desk(), "d")
+    for number in range(100):
+        client.set_attributes("d", {f"Notes/{number}": "n", "N": number})
+    client.publish(OUT, "d", *range(100))
+    client.stop_flow("d")
+    client.execute(PurgeFlow(flow_id="d", run_id=run_id))
+    with pytest.raises(FlowNotFoundError):
+        client.describe_flow("d")
+    client.start_flow(Desk(), "d")
+    left = [_rows(stored())]
+    while still._writer.run(still._housekeeping.one_pass(0)):
+        left.append(_rows(stored()))
+    assert left[0] > 500
+    assert all(0 < before - after <= 33 for before, after in pairwise(left))
+    assert _rows(stored()) == 2
+    assert client.set_attributes("d", {"N": 1}) is None
+
+
+def _rows(stored) -> int:
+    return sum(len(stored[name]) for name in ("runs", "history", "steps", "messages", "attributes", "flow_values"))
 
 
 @pytest.mark.spec("FL-16")

@@ -127,7 +127,7 @@ def test_a_search_for_an_attribute_that_no_flow_has_is_refused_with_the_nearest(
     client.start_flow(Desk(), "d")
     for query in ({}, {"type": "Desk"}, {"status": "failed"}):
         assert ids(client.search_flows({**query, "attributes": {"Other": 1}})) == []
-        with pytest.raises(FlowDefinitionError, match="no Attribute|no Flow has Attribute") as refused:
+        with pytest.raises(FlowDefinitionError, match=r"no Attribute|no Flow has Attribute") as refused:
             client.search_flows({**query, "attributes": {"Othr": 1}})
         assert "did you mean Other?" in str(refused.value)
     stranger = another()
