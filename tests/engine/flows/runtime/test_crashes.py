@@ -208,16 +208,16 @@ def test_closing_leaves_a_handler_that_does_not_end_and_its_attempt_does_not_cou
 
 @pytest.mark.spec("FL-08", "FL-12")
 def test_state_tells_since_when_a_handler_runs(data_dir):
-    client, other = connect(data_dir), connect(data_dir)
-    other.engine.flows.worker.start = lambda: None
     gate = Gate(lambda c: graceful_complete())
-    client.start_flow(Desk(Do("A", gate)), "d")
-    assert gate.inside.wait(PATIENCE)
-    for each in (client, other):
-        (step,) = each.execute(GetFlowState(flow_id="d")).steps
-        assert step.running_since >= step.due_at
-    gate.open.set()
-    client.wait_for_flow("d")
-    client.start_flow(Desk(Do("A", gate)), "later", options=StartFlowOptions(start_delay=timedelta(days=1)))
-    (step,) = client.execute(GetFlowState(flow_id="later")).steps
-    assert step.running_since is None
+    with connect(data_dir) as client, connect(data_dir) as other:
+        other.engine.flows.worker.start = lambda: None
+        client.start_flow(Desk(Do("A", gate)), "d")
+        assert gate.inside.wait(PATIENCE)
+        for each in (client, other):
+            (step,) = each.execute(GetFlowState(flow_id="d")).steps
+            assert step.running_since >= step.due_at
+        gate.open.set()
+        client.wait_for_flow("d")
+        client.start_flow(Desk(Do("A", gate)), "later", options=StartFlowOptions(start_delay=timedelta(days=1)))
+        (step,) = client.execute(GetFlowState(flow_id="later")).steps
+        assert step.running_since is None
