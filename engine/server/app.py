@@ -91,12 +91,15 @@ def _handler(route: Route, make_request: Callable[[Callable[[Scope], None]], Req
             if route.body is not None:
                 check_is_json(request.headers.get("content-type"))
             call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
-            answer = await route.answer(call, make_request(may))
+            asked = make_request(may)
+            if route.stream:
+                asked.dispatcher.streams.check()
+            answer = await route.answer(call, asked)
         except DexError as error:
             exchange.failure = error
             return error_response(error)
         if route.stream:
-            return Lines(answer)
+            return Lines(answer, asked.dispatcher.streams)
         content = answer if isinstance(answer, bytes) else encode(answer)
         return Response(content, media_type=route.media_type, headers=route.headers)
 

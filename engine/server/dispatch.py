@@ -6,12 +6,13 @@ which may take long, have threads of their own, so that whoever waits takes no p
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from dex.engine.local import LocalEngine
 from dex.engine.machine import MUTATIONS
+from dex.engine.local import LocalEngine
 from dex.engine.server.commits import SharedCommits
 from dex.engine.server.journalwatch import JournalWatch
 from dex.wcl.commands import Command, GetRow, ShowFreshness
@@ -24,6 +25,7 @@ _QUICK_THREADS = 8
 _HANDLER_THREADS = 32
 _WAITING_THREADS = 128
 _STREAM_THREADS = 4
+_MOST_STREAMS = 2000
 _MOST_QUEUED = 1000
 _REQUEST_SECONDS = 120.0
 
@@ -58,6 +60,31 @@ class Lane:
         self._threads.shutdown(wait=wait)
 
 
+class Streams:
+    """The streams that are under way: fewer than connections, so that those who only listen leave some to others."""
+
+    def __init__(self) -> None:
+        self._open = 0
+
+    def check(self) -> None:
+        """Refuse one more where there are too many.
+
+        Raises:
+            Unavailable: with how many there are.
+        """
+        if self._open >= _MOST_STREAMS:
+            raise Unavailable(f"{self._open} streams are under way already", "try again later, or read pages")
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count one more meanwhile."""
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
+
+
 class Dispatcher:
     """Carries out commands for requests. Belongs to one event loop.
 
@@ -74,8 +101,9 @@ class Dispatcher:
         self._quick = Lane("reading", _QUICK_THREADS, _MOST_QUEUED)
         self.handlers = Lane("handler", _HANDLER_THREADS, _MOST_QUEUED)
         self._waiting = Lane("waiting", _WAITING_THREADS, _WAITING_THREADS)
-        # Each stream has one read under way at most, so there are no more of them than connections.
-        self._streams = Lane("streaming", _STREAM_THREADS, sys.maxsize)
+        self.streams = Streams()
+        # Each stream has one read under way at most.
+        self._stream_reads = Lane("streaming", _STREAM_THREADS, sys.maxsize)
         self.journal = JournalWatch(self._position, self.stopping)
 
     async def execute(self, command: Command[R]) -> R:
@@ -108,7 +136,7 @@ class Dispatcher:
         Raises:
             DexError: as `Engine.execute`.
         """
-        return await self._streams.run(lambda: self.engine.execute(command))
+        return await self._stream_reads.run(lambda: self.engine.execute(command))
 
     async def _position(self) -> int:
         return (await self.read(ShowFreshness())).committed_seq
@@ -177,7 +205,7 @@ class Dispatcher:
     def close(self) -> None:
         """Finish what was accepted, then end the threads; long polls end when the engine is closed."""
         self._waiting.close(wait=False)
-        for part in (self.handlers, self._quick, self._streams, self.commits):
+        for part in (self.handlers, self._quick, self._stream_reads, self.commits):
             part.close()
 
 

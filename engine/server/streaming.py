@@ -7,6 +7,7 @@ import msgspec
 from litestar import Response
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from dex.engine.server.dispatch import Streams
 from dex.engine.server.route import Items
 from dex.wcl.errors import DexError
 from dex.wcl.wire import encode
@@ -25,9 +26,10 @@ def part_size(sizes: list[int]) -> int:
 class Lines(Response[None]):
     """Items as JSON, one a line. An error in the middle is the last line; a client that goes away ends it."""
 
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: Items, streams: Streams) -> None:
         super().__init__(None)
         self._items = items
+        self._streams = streams
 
     def to_asgi_response(  # type: ignore[override]  # any ASGI application will do
         self, *_arguments: Any, **_options: Any
@@ -36,6 +38,10 @@ class Lines(Response[None]):
         return self._respond
 
     async def _respond(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        with self._streams.one():
+            await self._send_while_read(receive, send)
+
+    async def _send_while_read(self, receive: Receive, send: Send) -> None:
         headers = [(b"content-type", NDJSON.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         tasks = asyncio.create_task(self._send(send)), asyncio.create_task(_gone(receive))

@@ -12,6 +12,7 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.local import LocalEngine
+from dex.engine.server import dispatch
 from dex.engine.server.limits import Limits
 from dex.engine.server.terms import Terms
 from dex.engine.statestore import StateStore
@@ -95,6 +96,22 @@ def test_waiting_streams_take_no_place_of_other_requests(server: Server, http: h
         feed.append("k")
         for tail in tails:
             read_until(tail, b'"key":"k"')
+
+
+def test_streams_leave_connections_to_other_requests(
+    server: Server, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "_MOST_STREAMS", 1)
+    Client(server.engine).feeds.define("f")
+    with asked(server, "/v1/feeds/f/tail") as connection:
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        response = http.get("/v1/feeds/f/tail")
+        assert (response.status_code, response.json()["error"]["kind"]) == (503, "unavailable")
+        assert http.get("/v1/feeds").status_code == 200
+    while server.dispatcher.streams._open:
+        http.get("/v1/feeds")
+    with http.stream("GET", "/v1/feeds/f/tail") as response:
+        assert response.status_code == 200
 
 
 def read_until(connection: socket.socket, wanted: bytes) -> None:
