@@ -3,6 +3,7 @@
 import os
 import sys
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,6 +17,8 @@ from dex.wcl.errors import DexError, Refused
 
 if TYPE_CHECKING:
     from dex.engine.client import Client
+    from dex.engine.cluster.engine import ClusterEngine
+    from dex.engine.cluster.settings import ClusterSettings
     from dex.engine.flows.registry import Registry
     from dex.engine.housekeeping import Retention
     from dex.engine.local import LocalEngine
@@ -82,16 +85,28 @@ class Session:
         return chosen_endpoint(self.settings)
 
     def _open_local(self) -> "LocalEngine":
-        from dex.engine.local import DEFAULT_TIMEOUT, LocalEngine
+        from dex.engine.local import LocalEngine
+
+        return LocalEngine(self.settings["data-dir"], **self._options())
+
+    def open_node(self, settings: "ClusterSettings") -> "ClusterEngine":
+        """Open the data directory as a node of a cluster; it is the engine of this session from now on."""
+        from dex.engine.cluster.engine import ClusterEngine
+
+        self._opened = node = ClusterEngine(Path(self.settings["data-dir"]), settings, **self._options())
+        return node
+
+    def _options(self) -> dict[str, Any]:
+        """Give what engines in a data directory are opened with."""
+        from dex.engine.local import DEFAULT_TIMEOUT
         from dex.engine.sync.storenames import StoreNames
 
-        return LocalEngine(
-            self.settings["data-dir"],
-            timeout=self.settings["timeout"] or DEFAULT_TIMEOUT,
-            retention=self._retention(),
-            registry=self._registry,
-            attribute_stores=StoreNames(self.settings["sync-config"]),
-        )
+        return {
+            "timeout": self.settings["timeout"] or DEFAULT_TIMEOUT,
+            "retention": self._retention(),
+            "registry": self._registry,
+            "attribute_stores": StoreNames(self.settings["sync-config"]),
+        }
 
     def _open_remote(self, endpoint: str) -> "RemoteEngine":
         from dex.engine.remote.endpoints import parse_endpoints

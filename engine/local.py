@@ -32,6 +32,7 @@ from dex.wcl.commands import (
 from dex.wcl.errors import Conflict, DexError
 
 if TYPE_CHECKING:
+    from dex.engine.failures import Failure
     from dex.engine.flows.registry import Registry
     from dex.engine.flows.service import Flows
 
@@ -176,6 +177,22 @@ class LocalEngine:
             DexError: it cannot be written, or a newer dex has migrated it.
         """
         self._writer.run(vitals.write_nothing, seconds)
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory."""
+        return self.path.parent
+
+    secret = ""
+    """An embedded engine has no other nodes."""
+
+    def serve_at(self, _url: str) -> None:
+        """Work the Steps of the Flow types that are known, from now on: others will use this engine by a server."""
+        self.flows.worker.start()
+
+    def failures(self) -> "list[Failure]":
+        """Give the latest failures of handlers that nobody called."""
+        return self.flows.failures.latest()
 
     def vitals(self) -> vitals.Vitals:
         """Measure the data directory."""

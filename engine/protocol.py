@@ -1,10 +1,15 @@
 """What every engine is: one door for typed commands."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
+
+if TYPE_CHECKING:
+    from dex.engine.failures import Failure
+    from dex.engine.vitals import Vitals
 
 R = TypeVar("R")
 
@@ -34,3 +39,35 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release files and threads; a closed engine raises Unavailable."""
+
+
+class Node(Engine, Protocol):
+    """An engine that a server stands before: it also tells how it is."""
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory."""
+
+    @property
+    def secret(self) -> str:
+        """By which the other nodes of a cluster know each other; empty where there are none."""
+
+    def serve_at(self, url: str) -> None:
+        """Begin the work that belongs to the engine; others reach it at `url` from now on.
+
+        Raises:
+            DexError: it cannot be begun.
+        """
+
+    def probe(self, seconds: float) -> None:
+        """Look whether something can be committed.
+
+        Raises:
+            DexError: it cannot, or not within some seconds.
+        """
+
+    def vitals(self) -> "Vitals":
+        """Measure the data directory."""
+
+    def failures(self) -> "list[Failure]":
+        """Give the latest failures of handlers that nobody called."""

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dex.cli.session import Ctx
+from dex.cli.session import Ctx, Session
 from dex.cli.syncing import open_sync
 from dex.wcl.errors import DexError, InputError
 
 if TYPE_CHECKING:
     import ssl
 
+    from dex.engine.cluster.engine import ClusterEngine
+
 EXAMPLES = """
 dex serve
 dex serve --port 8080 --flows orders.py
 dex serve --sync-config sync.yaml
+dex serve --cluster nats://a,nats://b,nats://c --node one
 dex serve --host 0.0.0.0 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem
 """
 
@@ -33,6 +36,13 @@ def run(
         Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate with its chain, PEM.")
     ] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, PEM.")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="URL,…", help="The journal servers of a cluster: nats://USER:PASSWORD@HOST."),
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NAME", help="The name of this node in the cluster.")
+    ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Let others than this machine in without tokens or TLS.")
     ] = False,
@@ -46,7 +56,7 @@ def run(
     Beyond this machine tokens and TLS are required. The log on standard error is JSON, one line a request.
     """
     session = ctx.obj
-    engine = session.local
+    engine = session.local if not cluster else _node(session, cluster, node)
     try:
         from dex.engine.server.log import logging_to_stderr
         from dex.engine.server.node import Address, serve
@@ -68,8 +78,27 @@ def run(
             terms=terms,
             tls=tls,
             sync=sync,
-            ready=lambda url: log.info("serving %s on %s", engine.path, url, extra={"fields": {"url": url}}),
+            ready=lambda url: log.info("serving %s on %s", engine.data_dir, url, extra={"fields": {"url": url}}),
         )
+
+
+def _node(session: Session, servers: str, name: str | None) -> "ClusterEngine":
+    """Give the engine of a node of a cluster.
+
+    Raises:
+        InputError: it has no name.
+        DexError: a library is missing.
+    """
+    if not name:
+        raise InputError("a node of a cluster needs a name", "give each node its own: --node NAME")
+    from dex.engine.cluster.settings import ClusterSettings
+
+    try:
+        return session.open_node(ClusterSettings(servers=tuple(servers.split(",")), node=name))
+    except ImportError as error:
+        raise DexError(
+            f"a cluster needs {error.name}, which is not installed", "install dex with its extra `cluster`"
+        ) from error
 
 
 def _tls(certificate: Path | None, key: Path | None) -> "ssl.SSLContext | None":

@@ -307,6 +307,8 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
             "--tokens": ("FILE", "YAML list of {name, token, scope}."),
             "--tls-cert": ("FILE", "Certificate with its chain, PEM."),
             "--tls-key": ("FILE", "Its key, PEM."),
+            "--cluster": ("URL,…", "The journal servers of a cluster: nats://USER:PASSWORD@HOST."),
+            "--node": ("NAME", "The name of this node in the cluster."),
             "--insecure": (None, "Let others than this machine in without tokens or TLS."),
         },
     ),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,9 @@ from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
+from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
+from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, Unavailable
 
@@ -45,6 +48,7 @@ class ClusterEngine:
         attribute_stores: Collection[str] = (),
     ) -> None:
         self.settings = settings
+        self.data_dir = data_dir
         self._timeout = timeout
         self.secret = ""
         self._forwarding: Forwarding
@@ -67,7 +71,7 @@ class ClusterEngine:
             for number in range(settings.partitions)
         ]
 
-    def start(self, url: str = "") -> None:
+    def serve_at(self, url: str) -> None:
         """Connect to the journal, begin to apply it, and own what nobody does; other nodes reach this one at `url`.
 
         Raises:
@@ -76,13 +80,13 @@ class ClusterEngine:
         """
         self._link.open()
         for part in self.partitions:
-            self._link.call(part.stream.make(), _START_SECONDS)
+            self._link.insist(part.stream.make, _START_SECONDS)
             part.writer.start()
         leases = Leases(self._link, self.settings.name, self.settings.replicas, self.settings.lease_seconds)
-        self._link.call(leases.make(), _START_SECONDS)
-        secret = self._link.call(shared_secret(self._link, self.settings.name, self.settings.replicas), _START_SECONDS)
-        self.secret = secret
-        self._forwarding = Forwarding(secret, self._timeout)
+        self._link.insist(leases.make, _START_SECONDS)
+        made = partial(shared_secret, self._link, self.settings.name, self.settings.replicas)
+        self.secret = self._link.insist(made, _START_SECONDS)
+        self._forwarding = Forwarding(self.secret, self._timeout)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
         self.ownership.on_change = _work_or_leave
         self.ownership.start()
@@ -198,6 +202,24 @@ class ClusterEngine:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""
         others = [part for part in self.partitions if part is not likely]
         return next((part for part in (likely, *others) if part.has_store(store)), None)
+
+    def probe(self, seconds: float) -> None:
+        """Look whether every partition's journal can be written and is applied here.
+
+        Raises:
+            Unavailable: one cannot, or not within some seconds.
+        """
+        for part in self.partitions:
+            part.probe(seconds)
+
+    def vitals(self) -> Vitals:
+        """Measure the files of all partitions."""
+        found = [part.engine.vitals() for part in self.partitions]
+        return Vitals(*(sum(values) for values in zip(*found, strict=True)))
+
+    def failures(self) -> list[Failure]:
+        """Give the latest failures of handlers that nobody called."""
+        return [failure for part in self.partitions for failure in part.engine.failures()]
 
     @property
     def writes(self) -> int:

@@ -9,14 +9,13 @@ from nats.js import api
 
 from dex.engine.cluster.leases import Holder
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.settings import FORWARDED_PATH
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
 
 R = TypeVar("R")
-
-PATH = "/v1/cluster/commands"
 
 
 class Forwarding:
@@ -40,7 +39,7 @@ class Forwarding:
         with self._lock:
             if url not in self._engines:
                 self._engines[url] = RemoteEngine(
-                    parse_endpoints(url), token=self._secret, timeout=self._timeout, path=PATH
+                    parse_endpoints(url), token=self._secret, timeout=self._timeout, path=FORWARDED_PATH
                 )
             return self._engines[url]
 

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Coroutine, Sequence
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -19,6 +20,8 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _CONNECT_SECONDS = 10.0
+_REST_SECONDS = 0.2
+_CLOSE_SECONDS = 5.0
 
 
 class Link:
@@ -90,15 +93,42 @@ class Link:
                 f"the journal servers have not answered within {seconds:g} s", "try again later"
             ) from error
 
+    def insist(self, work: Callable[[], Coroutine[Any, Any, R]], seconds: float) -> R:
+        """Do some work as often as it takes: what others are just making has no leader yet.
+
+        Raises:
+            Unavailable: it is not done in time.
+        """
+        return self.call(_insist(work, time.monotonic() + seconds), seconds + 5)
+
     def close(self) -> None:
-        """Close the connection and end the thread."""
-        if hasattr(self, "nc"):
-            self.call(self._close(), 5)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(5)
+        """Close the connection, give up what is not done yet, and end the thread."""
+        if self.loop.is_closed():
+            return
+        try:
+            self.call(self._close(), _CLOSE_SECONDS)
+        finally:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(_CLOSE_SECONDS)
+            if not self._thread.is_alive():
+                self.loop.close()
 
     async def _close(self) -> None:
-        for task in asyncio.all_tasks(self.loop) - {asyncio.current_task(self.loop)}:
-            if task.get_name().startswith("dex-"):
-                task.cancel()
-        await self.nc.close()
+        if hasattr(self, "nc"):
+            await self.nc.close()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self.loop.shutdown_default_executor()
+
+
+async def _insist(work: Callable[[], Coroutine[Any, Any, R]], until: float) -> R:
+    while True:
+        try:
+            return await work()
+        except (TimeoutError, NatsError, OSError) as error:
+            if time.monotonic() > until:
+                told = hide_credentials(str(error) or type(error).__name__)
+                raise Unavailable(f"the journal servers do not answer: {told}", "see their logs") from error
+            await asyncio.sleep(_REST_SECONDS)

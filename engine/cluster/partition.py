@@ -70,6 +70,15 @@ class Partition:
         """Tell whether a store of this name, dropped or not, is this partition's."""
         return self.engine.knows_store(name)
 
+    def probe(self, seconds: float) -> None:
+        """Look whether the journal can be written and is applied here.
+
+        Raises:
+            Unavailable: it cannot, or not within some seconds.
+        """
+        self._check()
+        self.writer.barrier(seconds)
+
     def _catch_up(self, command: Any) -> None:
         try:
             self.writer.barrier(command.wait_ms / 1000)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 PARTITIONS = 4
 REPLICAS = 3
 LEASE_SECONDS = 10.0
+FORWARDED_PATH = "/v1/cluster/commands"
 
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 

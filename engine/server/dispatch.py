@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dex.engine.machine import MUTATIONS
-from dex.engine.local import LocalEngine
+from dex.engine.protocol import Node
 from dex.engine.server.commits import SharedCommits
 from dex.engine.server.journalwatch import JournalWatch
 from dex.wcl.commands import Command, GetRow, ShowFreshness
@@ -92,7 +92,7 @@ class Dispatcher:
     Once `stopping` is set nothing waits for what may yet come: streams end, and long polls are refused.
     """
 
-    def __init__(self, engine: LocalEngine, seconds: float = _REQUEST_SECONDS) -> None:
+    def __init__(self, engine: Node, seconds: float = _REQUEST_SECONDS) -> None:
         self.engine = engine
         self.lock_conflicts = 0
         self._seconds = seconds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
 
-from dex.engine.local import LocalEngine
+from dex.engine.protocol import Node
 from dex.engine.server.app import make_app
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.guard import Connections
@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
 
 def serve(
-    engine: LocalEngine,
+    engine: Node,
     address: Address,
     *,
     terms: Terms,
@@ -56,11 +56,13 @@ def serve(
     listener = listen(address.host, address.port, anywhere=safe)
     host, port = listener.getsockname()[:2]
     url = f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}"
-    lock = ServingLock(engine.path.parent)
+    lock = ServingLock(engine.data_dir)
     dispatcher = Dispatcher(engine)
     try:
         lock.take(url)
-        engine.flows.worker.start()
+        engine.serve_at(url)
+        if terms.tokens is not None and engine.secret:
+            terms.tokens.admit_nodes(engine.secret)
         with _syncing(sync) as syncing, _stopped_by_sigterm():
             make_server(dispatcher, terms, lambda: ready(url), tls=tls, syncing=syncing).run(sockets=[listener])
     finally:
