@@ -1,13 +1,16 @@
 """What has failed lately, in memory and without values: for a page that may show no more than who may read it knows."""
 
+import re
 import threading
 from collections import OrderedDict
 from typing import NamedTuple
 
 from dex.engine.clock import Clock
-from dex.wcl.errors import Conflict, DexError, WorkerInvocationError
+from dex.wcl.errors import Conflict, DexError, LongPollTimeoutError, RetryAfterError, WorkerInvocationError
 
 _REASONS = frozenset({"unique", "mutation_id", "index_behind", "source", "lock", "flow"})
+# Told by an error, and yet nothing has failed: nothing has happened yet, and a Step wants to look again later.
+_EXPECTED = (LongPollTimeoutError, RetryAfterError)
 
 
 class Failure(NamedTuple):
@@ -32,6 +35,8 @@ class RecentFailures:
 
     def note(self, place: str, error: DexError) -> None:
         """Note that something failed at a place: a route, or a handler."""
+        if isinstance(error, _EXPECTED):
+            return
         detail = _detail(error)
         key = place, type(error), detail
         with self._mutex:
@@ -50,7 +55,7 @@ class RecentFailures:
 def _meaning(error: type[DexError]) -> str:
     """Say what all errors of a type mean: their messages name values, and their documentation does not."""
     line = (error.__doc__ or error.__name__).partition("\n")[0]
-    return line.partition(" (spec:")[0].partition(" Fact")[0].rstrip(".")
+    return re.split(r"; | \(spec| Fact", line)[0].rstrip(".")
 
 
 def _detail(error: DexError) -> str:
