@@ -10,6 +10,7 @@ from dex.engine.flows import inspecting, mutating, waiting
 from dex.engine.flows.callgate import CallGate
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.registry import Registry
+from dex.engine.flows.runtime.begun import WORKER_LOCK
 from dex.engine.flows.runtime.parts import Changes, Parts
 from dex.engine.flows.runtime.rpcs import invoke
 from dex.engine.flows.runtime.worker import Worker
@@ -39,7 +40,7 @@ class Flows:
         self.parts = Parts(
             readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores, {}, self.failures
         )
-        self.worker = Worker(self.parts, data_dir / "worker.lock")
+        self.worker = Worker(self.parts, data_dir / WORKER_LOCK)
 
     def execute(self, command: Any) -> Any:
         """Carry out a Flow command. Who waits for a Flow works its Steps meanwhile.
