@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dex.engine.local import LocalEngine
     from dex.engine.protocol import Engine
     from dex.engine.remote.engine import RemoteEngine
+    from dex.engine.sync.config import SyncConfig
 
 
 _OF_ENGINE = ("data-dir", "endpoint", "token", "context", "config", "flows", "sync-config")
@@ -93,7 +94,16 @@ class Session:
         """Open the data directory as a node of a cluster; it is the engine of this session from now on."""
         from dex.engine.cluster.engine import ClusterEngine
 
-        self._opened = node = ClusterEngine(Path(self.settings["data-dir"]), settings, **self._options())
+        path = self.settings["sync-config"]
+
+        def sync_config() -> "SyncConfig":
+            from dex.engine.sync.configfile import load_config
+
+            return load_config(path)
+
+        data_dir = Path(self.settings["data-dir"])
+        sync = None if path is None else sync_config
+        self._opened = node = ClusterEngine(data_dir, settings, **self._options(), sync_config=sync)
         return node
 
     def _options(self) -> dict[str, Any]:

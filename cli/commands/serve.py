@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dex.cli.session import Ctx, Session
-from dex.cli.syncing import open_sync
+from dex.cli.syncing import check_stores, open_sync, refuse_wrong, sync_config
 from dex.wcl.errors import DexError, InputError
 
 if TYPE_CHECKING:
@@ -66,11 +66,15 @@ def run(
         raise DexError(
             f"serving needs {error.name}, which is not installed", "install dex with its extra `server`"
         ) from error
+    # A node of a cluster syncs the partitions that it owns, as it comes to own them.
+    syncs_here = session.settings["sync-config"] is not None and cluster is None
+    if cluster is not None and session.settings["sync-config"] is not None:
+        refuse_wrong(check_stores(sync_config(session)))
     terms = Terms(tokens=None if tokens is None else Tokens(tokens), any_name=insecure)
     tls = _tls(tls_cert, tls_key)
     with (
         logging_to_stderr(logging.WARNING if session.quiet else logging.INFO) as log,
-        open_sync(session, level=None) if session.settings["sync-config"] else nullcontext() as sync,
+        open_sync(session, level=None) if syncs_here else nullcontext() as sync,
     ):
         serve(
             engine,

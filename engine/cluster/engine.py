@@ -18,6 +18,7 @@ from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
+from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.vitals import Vitals
@@ -25,7 +26,9 @@ from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, Unavailable
 
 if TYPE_CHECKING:
+    from dex.engine.cluster.syncing import PartitionSync
     from dex.engine.flows.registry import Registry
+    from dex.engine.sync.config import SyncConfig
 
 R = TypeVar("R")
 
@@ -46,11 +49,14 @@ class ClusterEngine:
         clock: Clock | None = None,
         registry: "Callable[[], Registry] | None" = None,
         attribute_stores: Collection[str] = (),
+        sync_config: "Callable[[], SyncConfig] | None" = None,
     ) -> None:
         self.settings = settings
         self.data_dir = data_dir
         self._timeout = timeout
         self.secret = ""
+        self._sync_config = sync_config
+        self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
         self.ownership: Ownership
         freshness.serve_as(settings.node)
@@ -88,7 +94,7 @@ class ClusterEngine:
         self.secret = self._link.insist(made, _START_SECONDS)
         self._forwarding = Forwarding(self.secret, self._timeout)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
-        self.ownership.on_change = _work_or_leave
+        self.ownership.on_change = self._work_or_leave
         self.ownership.start()
 
     def execute(self, command: Command[R]) -> R:
@@ -203,6 +209,21 @@ class ClusterEngine:
         others = [part for part in self.partitions if part is not likely]
         return next((part for part in (likely, *others) if part.has_store(store)), None)
 
+    def _work_or_leave(self, part: Partition, owns: bool) -> None:  # told by Ownership alone
+        """Work the Flows of a partition, and sync their Attributes, while this node owns it."""
+        if not owns:
+            syncing = self._syncing.pop(part.number, None)
+            if syncing is not None:
+                syncing.stop()
+            part.engine.leave_flows()
+            return
+        part.engine.flows.worker.start()
+        if self._sync_config is not None:
+            from dex.engine.cluster.syncing import PartitionSync
+
+            lease = PartitionLease(self.ownership.lease(part.number), self.settings.name, part.number)
+            self._syncing[part.number] = PartitionSync(part.engine.flows.parts, self._sync_config(), lease)
+
     def probe(self, seconds: float) -> None:
         """Look whether every partition's journal can be written and is applied here.
 
@@ -240,11 +261,3 @@ class ClusterEngine:
             part.close()
         self._threads.shutdown()
         self._link.close()
-
-
-def _work_or_leave(part: Partition, owns: bool) -> None:  # told by Ownership alone
-    """Work the Flows of a partition while this node owns it."""
-    if owns:
-        part.engine.flows.worker.start()
-    else:
-        part.engine.leave_flows()

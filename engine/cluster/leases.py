@@ -35,12 +35,12 @@ class Found(NamedTuple):
 
 
 class Lease:
-    """One key, as this process sees it."""
+    """One key, as this process sees it: the epoch it was taken in, the revision of the last renewal, and its end."""
 
     def __init__(self, bucket: "Leases", key: str) -> None:
         self._bucket = bucket
         self._key = key
-        self._revision = 0
+        self.revision = 0
         self.epoch = 0
         self.until = 0.0
 
@@ -59,7 +59,7 @@ class Lease:
         revision = await self._bucket.write(self._key, holder, expected=expected)
         if revision is None:
             return False
-        self.epoch = self._revision = revision
+        self.epoch = self.revision = revision
         self.until = asked + self._bucket.seconds
         return True
 
@@ -71,18 +71,18 @@ class Lease:
         """
         asked = time.monotonic()
         told = msgspec.structs.replace(holder, epoch=self.epoch)
-        revision = await self._bucket.write(self._key, told, expected=self._revision)
+        revision = await self._bucket.write(self._key, told, expected=self.revision)
         if revision is None:
             self.until = 0.0
             return False
-        self._revision = revision
+        self.revision = revision
         self.until = asked + self._bucket.seconds
         return True
 
     async def give(self) -> None:
         """Let the key go at once."""
         self.until = 0.0
-        await self._bucket.delete(self._key, expected=self._revision)
+        await self._bucket.delete(self._key, expected=self.revision)
 
 
 class Leases:

@@ -68,6 +68,10 @@ class Ownership:
         """Give the epoch in which this node owns a partition, 0 where it does not."""
         return self._held[number].epoch if self.owns(number) else 0
 
+    def lease(self, number: int) -> Lease:
+        """Give the lease of a partition, held by this node or not."""
+        return self._held[number]
+
     def drain(self, seconds: float) -> None:
         """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
 

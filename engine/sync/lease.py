@@ -7,7 +7,7 @@ The epoch is the fencing token in PostgreSQL, so that a process that lost its le
 import sqlite3
 import threading
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dex.engine.clock import Clock
 from dex.engine.writer import Writer
@@ -37,6 +37,44 @@ class Rival(Enum):
     COPY = "of another copy of the data directory"
 
 
+class SyncLease(Protocol):
+    """A right to write, for as long as it is held. `scope` begins the names of its rows in the fencing table."""
+
+    scope: str
+
+    @property
+    def held(self) -> Held | None:
+        """The lease, None while another process has it."""
+
+    def keep(self) -> Held | None:
+        """Take the lease, or renew it once a third of it has passed; None while another process holds it.
+
+        Raises:
+            FailedPrecondition: the data directory has another cluster id than the configured one.
+            Unavailable: the file is busy or full.
+        """
+
+    def remaining(self) -> float:
+        """Give how many seconds the lease lasts, judged by this process's own clock."""
+
+    def lose(self, token: int, *, has_written: bool) -> Rival:
+        """Write no more, since a write was rejected by a token; tell whose that is.
+
+        Raises:
+            Unavailable: the file is busy or full.
+        """
+
+    def spend(self, epoch: int) -> None:
+        """Write no more with an epoch: a write of it whose end is not known may still reach its table, late."""
+
+    def release(self) -> None:
+        """Give the lease up, so that another process need not wait for its end.
+
+        Raises:
+            Unavailable: the file is busy or full; the lease ends by itself then.
+        """
+
+
 class Lease:
     """The lease of one data directory, taken and renewed by this process.
 
@@ -45,6 +83,7 @@ class Lease:
     """
 
     def __init__(self, writer: Writer, clock: Clock, duration_ms: int, cluster_id: str | None) -> None:
+        self.scope = ""
         self._writer = writer
         self._clock = clock
         self._duration_ms = duration_ms

@@ -7,6 +7,7 @@ from dex.engine.sync import backlog
 from dex.engine.sync.checking import StoreSchema
 from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.destination import Destination
+from dex.engine.sync.lease import SyncLease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.worker import SyncWorker
 from dex.wcl.errors import DexError, Unavailable
@@ -33,12 +34,12 @@ def check_stores(config: SyncConfig) -> dict[str, StoreSchema | DexError]:
 class Sync:
     """The Attribute Stores of a configuration over the Flows of a data directory. Close it when done."""
 
-    def __init__(self, parts: Parts, config: SyncConfig) -> None:
+    def __init__(self, parts: Parts, config: SyncConfig, lease: SyncLease | None = None) -> None:
         self._parts = parts
         self._config = config
         self._destinations = {name: Destination(store, config) for name, store in config.stores.items()}
         self.metrics = SyncMetrics()
-        self._worker = SyncWorker(parts, config, self._destinations, self.metrics)
+        self._worker = SyncWorker(parts, config, self._destinations, self.metrics, lease)
 
     @property
     def stores(self) -> list[str]:

@@ -20,7 +20,7 @@ from dex.engine.sync.backoff import StoreBackoff, delay_ms
 from dex.engine.sync.batch import Batch, Failure, FailureScope, Fence, Outcome, WriteResult
 from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.dropping import used_up
-from dex.engine.sync.lease import Lease, Rival
+from dex.engine.sync.lease import Rival, SyncLease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.wcl.errors import DexError
 
@@ -40,12 +40,12 @@ class Destination(Protocol):
         """Write entries of a batch in one transaction of at most `limit` statements, if it may start by then."""
 
 
-def _scope(flow_id: str) -> str:
+def _scope(prefix: str, flow_id: str) -> str:
     """Give the fencing row of a Flow: one for all its runs, and several of a store, as each lets one write pass.
 
     The number of scopes is for ever: a late write of one Flow and a newer one would meet at different rows otherwise.
     """
-    return str(crc32(flow_id.encode("utf-8", "surrogatepass")) % SCOPES)
+    return f"{prefix}{crc32(flow_id.encode('utf-8', 'surrogatepass')) % SCOPES}"
 
 
 _FENCED = {
@@ -59,7 +59,13 @@ class StoreWriter:
     """Writes the backlog of one store while this process holds the lease."""
 
     def __init__(
-        self, name: str, parts: Parts, config: SyncConfig, destination: Destination, lease: Lease, metrics: SyncMetrics
+        self,
+        name: str,
+        parts: Parts,
+        config: SyncConfig,
+        destination: Destination,
+        lease: SyncLease,
+        metrics: SyncMetrics,
     ) -> None:
         self._name = name
         self._parts = parts
@@ -167,7 +173,7 @@ class StoreWriter:
         if expired:
             return self._record(pending, expired, used_up(pending.last_error))
         batch = Batch(self._name, pending.flow_id, pending.run_id, {entry.key: entry.data for entry in entries})
-        fence = Fence(held.cluster_id, _scope(pending.flow_id), held.epoch)
+        fence = Fence(held.cluster_id, _scope(self._lease.scope, pending.flow_id), held.epoch)
         begun = self._backoff.begin()
         result = self._destination.write(batch, fence, pending.statements, self._may_start)
         match result.outcome:

@@ -12,7 +12,7 @@ from dex.engine.flows.state import outbox
 from dex.engine.sync import backlog
 from dex.engine.sync.config import SyncConfig
 from dex.engine.sync.dropping import drop, used_up
-from dex.engine.sync.lease import Lease
+from dex.engine.sync.lease import Lease, SyncLease
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.storewriter import Destination, StoreWriter
 from dex.wcl.errors import DexError
@@ -31,12 +31,18 @@ class SyncWorker:
     """Writes what is marked to the stores of a configuration, while this process is the owner."""
 
     def __init__(
-        self, parts: Parts, config: SyncConfig, destinations: Mapping[str, Destination], metrics: SyncMetrics
+        self,
+        parts: Parts,
+        config: SyncConfig,
+        destinations: Mapping[str, Destination],
+        metrics: SyncMetrics,
+        lease: SyncLease | None = None,
     ) -> None:
         self._parts = parts
         self._config = config
         self._metrics = metrics
-        self._lease = Lease(parts.writer, parts.clock, int(config.lease_duration * 1000), config.cluster_id)
+        duration_ms = int(config.lease_duration * 1000)
+        self._lease = lease or Lease(parts.writer, parts.clock, duration_ms, config.cluster_id)
         self._was_owner: bool | None = None
         self._writers = [
             StoreWriter(name, parts, config, destination, self._lease, metrics)

@@ -1,0 +1,43 @@
+"""Attribute Store sync of one partition while this node owns it (spec: Y-16, K-05)."""
+
+import logging
+import threading
+
+from dex.engine.cluster.synclease import PartitionLease
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.sync.config import SyncConfig
+from dex.engine.sync.service import Sync
+from dex.wcl.errors import DexError
+
+_log = logging.getLogger("dex.sync")
+_RETRY_SECONDS = 5.0
+
+
+class PartitionSync:
+    """Writes to the stores of a configuration in a thread of its own, from now until `stop`."""
+
+    def __init__(self, parts: Parts, config: SyncConfig, lease: PartitionLease) -> None:
+        self._parts = parts
+        self._config = config
+        self._lease = lease
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dex-sync", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what is under way, and end."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        """Sync; where a store cannot be opened, try again: its partition has no other node to do it."""
+        while not self._stop.is_set():
+            sync = Sync(self._parts, self._config, self._lease)
+            try:
+                sync.open()
+                sync.run(self._stop)
+            except DexError as error:
+                _log.warning("%s", error)
+                self._stop.wait(_RETRY_SECONDS)
+            finally:
+                sync.close()
