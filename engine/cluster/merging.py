@@ -9,6 +9,7 @@ import msgspec
 
 from dex.wcl.commands import Command, ShowFeeds, ShowFreshness, ShowStateStores
 from dex.wcl.commands.flows import FlowPage, SearchFlows, ShowFlowTypes
+from dex.wcl.commands.overview import MOST_COUNTED, FlowCount, Overview, ShowOverview, SyncOverview
 from dex.wcl.commands.sync import Backlog, ShowSyncTotals, SyncBacklog, SyncDrops, SyncTotals
 from dex.wcl.errors import InvalidCommand
 
@@ -100,6 +101,42 @@ def _totals(partitions: Sequence[Execute], command: ShowSyncTotals) -> SyncTotal
     )
 
 
+def _overview(partitions: Sequence[Execute], command: ShowOverview) -> Overview:
+    found: list[Overview] = [execute(command) for execute in partitions]
+    runs: dict[tuple[str, str], int] = {}
+    sync: dict[str, SyncOverview] = {}
+    for each in found:
+        for count in each.flows:
+            kind = count.type, count.status
+            runs[kind] = min(MOST_COUNTED, runs.get(kind, 0) + count.runs)
+        for entry in each.sync:
+            sync[entry.store] = _added(sync[entry.store], entry) if entry.store in sync else entry
+    types = sorted({type_ for type_, _ in runs})[: command.limit]
+    return Overview(
+        at=max(each.at for each in found),
+        position=max(each.position for each in found),
+        stores=sorted((store for each in found for store in each.stores), key=attrgetter("name"))[: command.limit],
+        total_stores=sum(each.total_stores for each in found),
+        feeds=sorted((feed for each in found for feed in each.feeds), key=attrgetter("name"))[: command.limit],
+        total_feeds=sum(each.total_feeds for each in found),
+        flows=[FlowCount(type=kind[0], status=kind[1], runs=runs[kind]) for kind in sorted(runs) if kind[0] in types],
+        sync=[sync[name] for name in sorted(sync)[: command.limit]],
+    )
+
+
+def _added(one: SyncOverview, other: SyncOverview) -> SyncOverview:
+    """Give what two partitions have for one Attribute Store."""
+    oldest = max(one, other, key=attrgetter("oldest_age_seconds"))
+    return SyncOverview(
+        store=one.store,
+        pending=min(MOST_COUNTED, one.pending + other.pending),
+        oldest_age_seconds=oldest.oldest_age_seconds,
+        oldest_flow_id=oldest.oldest_flow_id,
+        ages=[a + b for a, b in zip(one.ages, other.ages, strict=True)],
+        attempts=max(one.attempts, other.attempts),
+    )
+
+
 MERGED: dict[type[Command[Any]], Callable[[Sequence[Execute], Any], Any]] = {
     ShowStateStores: _by_name,
     ShowFeeds: _by_name,
@@ -109,5 +146,6 @@ MERGED: dict[type[Command[Any]], Callable[[Sequence[Execute], Any], Any]] = {
     SyncBacklog: _backlog,
     SyncDrops: _drops,
     ShowSyncTotals: _totals,
+    ShowOverview: _overview,
 }
 """Commands that are no one partition's."""

@@ -16,11 +16,10 @@ class PartitionLease:
 
     def __init__(self, lease: Lease, cluster_id: str, partition: int) -> None:
         self._lease = lease
-        self._cluster_id = cluster_id
+        # A token rejects every lower one of its cluster id, and those of two partitions are not to be compared.
+        self._cluster_id = f"{cluster_id}/{partition}"
         self._lock = threading.Lock()
         self._spent = 0
-        # A row of the fencing table is one partition's: epochs of two are not to be compared.
-        self.scope = f"{partition}."
 
     @property
     def held(self) -> Held | None:

@@ -38,9 +38,7 @@ class Rival(Enum):
 
 
 class SyncLease(Protocol):
-    """A right to write, for as long as it is held. `scope` begins the names of its rows in the fencing table."""
-
-    scope: str
+    """A right to write, for as long as it is held."""
 
     @property
     def held(self) -> Held | None:
@@ -83,7 +81,6 @@ class Lease:
     """
 
     def __init__(self, writer: Writer, clock: Clock, duration_ms: int, cluster_id: str | None) -> None:
-        self.scope = ""
         self._writer = writer
         self._clock = clock
         self._duration_ms = duration_ms

@@ -40,12 +40,12 @@ class Destination(Protocol):
         """Write entries of a batch in one transaction of at most `limit` statements, if it may start by then."""
 
 
-def _scope(prefix: str, flow_id: str) -> str:
+def _scope(flow_id: str) -> str:
     """Give the fencing row of a Flow: one for all its runs, and several of a store, as each lets one write pass.
 
     The number of scopes is for ever: a late write of one Flow and a newer one would meet at different rows otherwise.
     """
-    return f"{prefix}{crc32(flow_id.encode('utf-8', 'surrogatepass')) % SCOPES}"
+    return str(crc32(flow_id.encode("utf-8", "surrogatepass")) % SCOPES)
 
 
 _FENCED = {
@@ -173,7 +173,7 @@ class StoreWriter:
         if expired:
             return self._record(pending, expired, used_up(pending.last_error))
         batch = Batch(self._name, pending.flow_id, pending.run_id, {entry.key: entry.data for entry in entries})
-        fence = Fence(held.cluster_id, _scope(self._lease.scope, pending.flow_id), held.epoch)
+        fence = Fence(held.cluster_id, _scope(pending.flow_id), held.epoch)
         begun = self._backoff.begin()
         result = self._destination.write(batch, fence, pending.statements, self._may_start)
         match result.outcome:
