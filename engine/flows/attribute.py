@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
-from dex.engine.flows import codec
 from dex.engine.flows.checking import check_fields, checked
+from dex.engine.flows.definition import TypedDefinition
 from dex.engine.flows.handling import HandlerContext
-from dex.engine.flows.keys import check_definition_name, escape
-from dex.wcl.errors import ValueMappingError
+from dex.engine.flows.keys import escape
 
 T = TypeVar("T")
 
@@ -62,7 +61,7 @@ class AttributeMapLoad:
         return escape(self.attribute, self.instance)
 
 
-class _Definition(Generic[T]):
+class _Definition(TypedDefinition[T]):
     """What Attribute and AttributeMap declare alike."""
 
     @checked("('Status', str, index=AttributeIndex(IndexType.KEYWORD))")
@@ -74,15 +73,10 @@ class _Definition(Generic[T]):
         sync_to_attribute_store: bool = False,
         hard_delete_on_null: bool = False,
     ) -> None:
-        check_definition_name(name, f"name of an {type(self).__name__}")
-        self.name = name
-        self.value_type: Any = value_type
+        super().__init__(name, value_type)
         self.index = index
         self.sync_to_attribute_store = sync_to_attribute_store
         self.hard_delete_on_null = hard_delete_on_null
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {codec.type_name(self.value_type)})"
 
     def encode(self, value: T | None) -> bytes | None:
         """Give the stored form of a value; None, which deletes, has none.
@@ -90,23 +84,7 @@ class _Definition(Generic[T]):
         Raises:
             ValueMappingError: the value is not of the declared type; its message names the Attribute.
         """
-        if value is None:
-            return None
-        try:
-            return codec.encode(value, self.value_type)
-        except ValueMappingError as error:
-            raise error.within(f"{type(self).__name__} {self.name}") from error
-
-    def decode(self, data: bytes) -> T:
-        """Read a stored value.
-
-        Raises:
-            ValueMappingError: what is stored is not of the declared type.
-        """
-        try:
-            return codec.decode(data, self.value_type)  # type: ignore[no-any-return]  # by the declared type
-        except ValueMappingError as error:
-            raise error.within(f"{type(self).__name__} {self.name}") from error
+        return None if value is None else self._encode(value)
 
 
 class Attribute(_Definition[T]):

@@ -1,14 +1,13 @@
 """Channels and ChannelMaps: queues of messages to a Flow, which its Steps wait for (spec: FL-08, FL-09)."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from dex.engine.flows import codec
 from dex.engine.flows.checking import checked
+from dex.engine.flows.definition import TypedDefinition
 from dex.engine.flows.handling import HandlerContext
-from dex.engine.flows.keys import check_definition_name, escape
+from dex.engine.flows.keys import escape
 from dex.engine.flows.wait import ChannelCondition
-from dex.wcl.errors import ValueMappingError
 
 T = TypeVar("T")
 
@@ -34,20 +33,12 @@ class ChannelMapLoad:
         return escape(self.channel, self.instance)
 
 
-class _Queue(Generic[T]):
+class _Queue(TypedDefinition[T]):
     """One queue by its key, which a Channel is and a ChannelMap has many of."""
-
-    name: str
-    value_type: Any
 
     @checked("('Payments', int)")
     def __init__(self, name: str, value_type: type[T]) -> None:
-        check_definition_name(name, f"name of a {type(self).__name__}")
-        self.name = name
-        self.value_type = value_type
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {codec.type_name(self.value_type)})"
+        super().__init__(name, value_type)
 
     def encode(self, value: T) -> bytes:
         """Give the stored form of a message.
@@ -55,21 +46,7 @@ class _Queue(Generic[T]):
         Raises:
             ValueMappingError: the value is not of the declared type; its message names the Channel.
         """
-        try:
-            return codec.encode(value, self.value_type)
-        except ValueMappingError as error:
-            raise error.within(f"{type(self).__name__} {self.name}") from error
-
-    def decode(self, data: bytes) -> T:
-        """Read a stored message.
-
-        Raises:
-            ValueMappingError: what is stored is not of the declared type.
-        """
-        try:
-            return codec.decode(data, self.value_type)  # type: ignore[no-any-return]  # by the declared type
-        except ValueMappingError as error:
-            raise error.within(f"{type(self).__name__} {self.name}") from error
+        return self._encode(value)
 
     def _pending(self, context: HandlerContext, key: str) -> list[ChannelMessage[T]]:
         messages = context.workspace.pending_messages(self.name, key)

@@ -21,11 +21,6 @@ class RPCType:
     definition: RPC[Any, Any]
     access: Access
 
-    @property
-    def is_locking(self) -> bool:
-        """Whether the declaration takes locks; an invocation may add some."""
-        return bool(self.access.locks)
-
     def encode_input(self, value: Any) -> bytes:
         """Give the stored form of an input.
 

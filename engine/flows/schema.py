@@ -1,12 +1,13 @@
 """The persistence schema: all names that a Flow may use (spec: FL-03)."""
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from dex.engine.flows.access import Access
 from dex.engine.flows.attribute import Attribute, AttributeLock, AttributeMap, AttributeMapLoad
 from dex.engine.flows.channel import Channel, ChannelMap, ChannelMapLoad
 from dex.engine.flows.codec import check_type
+from dex.engine.flows.definition import with_article
 from dex.engine.flows.keys import escape, split
 from dex.wcl.errors import FlowDefinitionError
 from dex.wcl.names import did_you_mean
@@ -14,6 +15,40 @@ from dex.wcl.names import did_you_mean
 Definition: TypeAlias = Attribute[Any] | AttributeMap[Any] | Channel[Any] | ChannelMap[Any]
 LockName: TypeAlias = AttributeLock | Attribute[Any] | str
 D = TypeVar("D", bound=Definition)
+Plain = TypeVar("Plain", bound=Definition)
+Map = TypeVar("Map", bound=Definition)
+
+
+class _Names(Generic[Plain, Map]):
+    """The definitions of one sort by name: plain ones, and maps whose instances are written `Map/instance`."""
+
+    def __init__(self, definitions: tuple[Definition, ...], plain: type[Plain], map_: type[Map]) -> None:
+        self.plain = _by_name(definitions, plain)
+        self.maps = _by_name(definitions, map_)
+        self._sort = plain.__name__
+        for name in self.plain.keys() & self.maps.keys():
+            raise _twice(name)
+
+    def get(self, name: str) -> Plain | Map:
+        found = self.plain.get(name) or self.maps.get(name)
+        if found is None:
+            raise undeclared(self._sort, name, [*self.plain, *self.maps])
+        return found
+
+    def of_key(self, key: str) -> Plain | Map:
+        name, instance = split(key)
+        found = self.get(name)
+        sort = with_article(type(found).__name__)
+        if name in self.maps and instance is None:
+            raise FlowDefinitionError(f"{name} is {sort}", f"name an instance: {name}/INSTANCE", name=name)
+        if name in self.plain and instance is not None:
+            raise FlowDefinitionError(f"{name} is {sort} and has no instances", f"use {name} alone", name=name)
+        return found
+
+    def key(self, written: str) -> str:
+        self.of_key(written)
+        name, instance = split(written)
+        return name if instance is None else escape(name, instance)
 
 
 class PersistenceSchema:
@@ -24,17 +59,17 @@ class PersistenceSchema:
 
     def __init__(self, definitions: tuple[Definition, ...]) -> None:
         self.definitions = definitions
-        self.attributes = _by_name(definitions, Attribute)
-        self.attribute_maps = _by_name(definitions, AttributeMap)
-        self.channels = _by_name(definitions, Channel)
-        self.channel_maps = _by_name(definitions, ChannelMap)
+        self._attributes = _Names(definitions, Attribute, AttributeMap)
+        self._channels = _Names(definitions, Channel, ChannelMap)
+        self.attributes = self._attributes.plain
+        self.attribute_maps = self._attributes.maps
+        self.channels = self._channels.plain
+        self.channel_maps = self._channels.maps
         self.synced = frozenset(
             name
             for name, definition in (*self.attributes.items(), *self.attribute_maps.items())
             if definition.sync_to_attribute_store
         )
-        _refuse_shared(self.attributes, self.attribute_maps)
-        _refuse_shared(self.channels, self.channel_maps)
         self._refuse_shared_indexes()
 
     @classmethod
@@ -59,10 +94,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: it is not declared, with the nearest name.
         """
-        found = self.attributes.get(name) or self.attribute_maps.get(name)
-        if found is None:
-            raise undeclared("Attribute", name, [*self.attributes, *self.attribute_maps])
-        return found
+        return self._attributes.get(name)
 
     def attribute_of_key(self, key: str) -> Attribute[Any] | AttributeMap[Any]:
         """Give the definition of a key: of an Attribute by its name, of an AttributeMap by `Map/instance`.
@@ -70,13 +102,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: it is not declared, or the key has an instance where it must not, or has none.
         """
-        name, instance = split(key)
-        found = self.attribute(name)
-        if isinstance(found, AttributeMap) and instance is None:
-            raise FlowDefinitionError(f"{name} is an AttributeMap", f"name an instance: {name}/INSTANCE", name=name)
-        if isinstance(found, Attribute) and instance is not None:
-            raise FlowDefinitionError(f"{name} is an Attribute and has no instances", f"use {name} alone", name=name)
-        return found
+        return self._attributes.of_key(key)
 
     def attribute_key(self, written: str) -> str:
         """Give the key that a person means by `Name` or `Map/instance`; the instance may be escaped or not.
@@ -84,8 +110,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: as `attribute_of_key`.
         """
-        self.attribute_of_key(written)
-        return _canonical(written)
+        return self._attributes.key(written)
 
     def channel(self, name: str) -> Channel[Any] | ChannelMap[Any]:
         """Give a Channel or ChannelMap by name.
@@ -93,10 +118,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: it is not declared, with the nearest name.
         """
-        found = self.channels.get(name) or self.channel_maps.get(name)
-        if found is None:
-            raise undeclared("Channel", name, [*self.channels, *self.channel_maps])
-        return found
+        return self._channels.get(name)
 
     def channel_of_key(self, key: str) -> Channel[Any] | ChannelMap[Any]:
         """Give the definition of a key: of a Channel by its name, of a ChannelMap by `Map/instance`.
@@ -104,13 +126,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: it is not declared, or the key has an instance where it must not, or has none.
         """
-        name, instance = split(key)
-        found = self.channel(name)
-        if isinstance(found, ChannelMap) and instance is None:
-            raise FlowDefinitionError(f"{name} is a ChannelMap", f"name an instance: {name}/INSTANCE", name=name)
-        if isinstance(found, Channel) and instance is not None:
-            raise FlowDefinitionError(f"{name} is a Channel and has no instances", f"use {name} alone", name=name)
-        return found
+        return self._channels.of_key(key)
 
     def channel_key(self, written: str) -> str:
         """Give the key that a person means by `Name` or `Map/instance`; the instance may be escaped or not.
@@ -118,8 +134,7 @@ class PersistenceSchema:
         Raises:
             FlowDefinitionError: as `channel_of_key`.
         """
-        self.channel_of_key(written)
-        return _canonical(written)
+        return self._channels.key(written)
 
     def access(
         self,
@@ -181,18 +196,8 @@ def _by_name(definitions: tuple[Definition, ...], kind: type[D]) -> dict[str, D]
     return found
 
 
-def _refuse_shared(some: Iterable[str], others: Iterable[str]) -> None:
-    for name in set(some) & set(others):
-        raise _twice(name)
-
-
 def _twice(name: str) -> FlowDefinitionError:
     return FlowDefinitionError(f"two definitions are named {name}", "give each its own name", name=name)
-
-
-def _canonical(written: str) -> str:
-    name, instance = split(written)
-    return name if instance is None else escape(name, instance)
 
 
 def _lock_key(lock: LockName) -> str:

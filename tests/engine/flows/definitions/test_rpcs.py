@@ -60,8 +60,8 @@ def test_loads_and_locks_of_declaration_and_invocation_are_united() -> None:
         channels=frozenset({"News", "Inbox/c"}),
     )
     assert TYPE.rpc_access(TYPE.rpc("upsert"), None) == TYPE.rpc("upsert").access
-    assert TYPE.rpc("upsert").is_locking
-    assert not TYPE.rpc("Count").is_locking
+    assert TYPE.rpc("upsert").access.locks
+    assert not TYPE.rpc("Count").access.locks
 
 
 @pytest.mark.spec("FL-05")
