@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dex.wcl.commands.flows import HistoryEvent
+from dex.wcl.commands.flowresults import HistoryEvent
 from dex.wcl.edge import to_edge
 
 _FIRST = ("step", "rpc", "channel", "outcome")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine.flows.checking import checked
 from dex.engine.protocol import Engine
+from dex.wcl.commands import flowresults
 from dex.wcl.commands import flows as commands
 from dex.wcl.errors import InvalidCommand
 
@@ -149,7 +150,7 @@ class FlowClient:
     @checked("client.wait_for_flow('order-1', timedelta(seconds=10))")
     def wait_for_flow(
         self, flow_id: str, timeout: timedelta = DEFAULT_WAIT, run_id: str | None = None
-    ) -> commands.FlowResult:
+    ) -> flowresults.FlowResult:
         """Wait until a run is closed, and tell how it ended.
 
         Raises:
@@ -160,7 +161,7 @@ class FlowClient:
     @checked("client.wait_for_step_completion('order-1', Ship, timedelta(seconds=10))")
     def wait_for_step_completion(
         self, flow_id: str, step: "type[Step[Any]] | Step[Any] | str", timeout: timedelta = DEFAULT_WAIT
-    ) -> commands.StepResult:
+    ) -> flowresults.StepResult:
         """Wait until a step, by its class, type or execution id, is over."""
         from dex.engine.flows.decision import step_type_of
 
@@ -181,19 +182,19 @@ class FlowClient:
         self.engine.execute(commands.WaitForAttribute(flow_id=flow_id, name=key, value=wanted, wait_ms=_ms(timeout)))
 
     @checked("client.describe_flow('order-1')")
-    def describe_flow(self, flow_id: str, run_id: str | None = None) -> commands.FlowDescription:
+    def describe_flow(self, flow_id: str, run_id: str | None = None) -> flowresults.FlowDescription:
         """Tell all about a run."""
         return self.engine.execute(commands.DescribeFlow(flow_id=flow_id, run_id=run_id))
 
     @checked("client.search_flows({'type': 'OrderFlow', 'status': 'running', 'attributes': {'Status': 'paid'}})")
     def search_flows(
         self, query: Mapping[str, Any] | None = None, page_size: int = 100, page_token: str | None = None
-    ) -> commands.FlowPage:
+    ) -> flowresults.FlowPage:
         """Find runs, the newest first; `query` has `type`, `status` and `attributes` (values by name)."""
         from dex.wcl.wire import command_from
 
         asked = {**(query or {}), "command": "search_flows", "limit": page_size, "page_token": page_token}
-        page: commands.FlowPage = self.engine.execute(command_from(asked, "query"))
+        page: flowresults.FlowPage = self.engine.execute(command_from(asked, "query"))
         return page
 
     @checked("client.skip_timer('order-1', 'AwaitPayment-1', 'too-late')")

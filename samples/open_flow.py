@@ -13,7 +13,8 @@ from dex import (
 )
 from dex.engine.flows.rpc import BoundRPC
 from dex.engine.lockretry import LockRetry
-from dex.wcl.commands.flows import FlowStarted, StartFlow
+from dex.wcl.commands.flowresults import FlowStarted
+from dex.wcl.commands.flows import StartFlow
 
 I = TypeVar("I")  # noqa: E741  # input
 O = TypeVar("O")  # noqa: E741  # output

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from dex.wcl.commands import Command, ShowFeeds, ShowFreshness, ShowStateStores
-from dex.wcl.commands.flows import FlowPage, SearchFlows, ShowFlowTypes
+from dex.wcl.commands.flowresults import FlowPage
+from dex.wcl.commands.flows import SearchFlows, ShowFlowTypes
 from dex.wcl.commands.overview import MOST_COUNTED, FlowCount, Overview, ShowOverview, SyncOverview
 from dex.wcl.commands.sync import Backlog, ShowSyncTotals, SyncBacklog, SyncDrops, SyncTotals
 from dex.wcl.errors import InvalidCommand

@@ -15,25 +15,27 @@ from dex.engine.flows.state import attributes, channels, history, runs, search, 
 from dex.engine.flows.state.runs import Run
 from dex.engine.flows.steptype import missing
 from dex.engine.reader import Snapshot
-from dex.wcl.commands.flows import (
+from dex.wcl.commands.flowresults import (
     AttributeValues,
-    DescribeFlow,
     FlowDescription,
     FlowPage,
     FlowState,
     FlowSummary,
     FlowTypeSummary,
-    GetAttributes,
-    GetFlowState,
     HistoryEvent,
     HistoryPage,
-    ListMessages,
     Message,
     Messages,
+    StepState,
+)
+from dex.wcl.commands.flows import (
+    DescribeFlow,
+    GetAttributes,
+    GetFlowState,
+    ListMessages,
     PageHistory,
     SearchFlows,
     ShowFlowTypes,
-    StepState,
 )
 from dex.wcl.edge import to_edge
 from dex.wcl.errors import DexError, InvalidCommand

@@ -25,13 +25,12 @@ from dex.engine.flows.runtime.effects import write_of
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import channels, history, runs, steps, waits
 from dex.engine.flows.state.runs import Run
+from dex.wcl.commands.flowresults import Accepted, FlowStarted
 from dex.wcl.commands.flows import (
-    Accepted,
     Beginning,
     DeleteMessages,
     Encoded,
     Event,
-    FlowStarted,
     PublishMessages,
     PurgeFlow,
     RetrySettings,

@@ -6,7 +6,8 @@ import msgspec
 
 from dex.engine.flows.retry import RetryPolicy
 from dex.wcl.commands.base import snake_case
-from dex.wcl.commands.flows import IdReuse, StopKind, TimeoutPolicy
+from dex.wcl.commands.flowresults import TimeoutPolicy
+from dex.wcl.commands.flows import IdReuse, StopKind
 
 MAX_PER_COMMIT = 1 << 20
 """How many values, and how many messages, one record may have: their ids are its position times this, and more."""

@@ -10,15 +10,8 @@ from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import attributes, outbox, runs, steps
 from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Snapshot
-from dex.wcl.commands.flows import (
-    AttributeReached,
-    Encoded,
-    FlowResult,
-    StepResult,
-    WaitForAttribute,
-    WaitForFlow,
-    WaitForStep,
-)
+from dex.wcl.commands.flowresults import AttributeReached, FlowResult, StepResult
+from dex.wcl.commands.flows import Encoded, WaitForAttribute, WaitForFlow, WaitForStep
 from dex.wcl.errors import ValueMappingError
 
 

@@ -12,7 +12,7 @@ from dex.engine.clock import iso
 from dex.engine.failures import Failure, RecentFailures
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.vitals import Vitals
-from dex.wcl.commands.flows import Status
+from dex.wcl.commands.flowresults import Status
 from dex.wcl.commands.overview import AGE_LIMITS_SECONDS, MOST_COUNTED, Overview, ShowOverview, SyncOverview
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 from dex import DexError
 from dex.engine.flows.builtin import default_registry
 from dex.engine.local import LocalEngine
-from dex.wcl.commands.flows import FlowStarted, StartFlow
+from dex.wcl.commands.flowresults import FlowStarted
+from dex.wcl.commands.flows import StartFlow
 from dex.wcl.errors import FlowAlreadyStartedError
 from tests.acceptance.conftest import Dex
 from tests.cli.flow.conftest import learn_trip

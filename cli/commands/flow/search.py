@@ -7,7 +7,8 @@ import typer
 from dex.cli.flowvalues import attributes_from, choice
 from dex.cli.params import Limit
 from dex.cli.session import Ctx
-from dex.wcl.commands.flows import SearchFlows, Status
+from dex.wcl.commands.flowresults import Status
+from dex.wcl.commands.flows import SearchFlows
 
 EXAMPLES = """
 dex flow search --type OrderFlow --status running

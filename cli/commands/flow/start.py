@@ -7,7 +7,8 @@ import typer
 from dex.cli.flowvalues import attributes_from, choice, input_from, milliseconds, typed_hint
 from dex.cli.params import FlowId
 from dex.cli.session import Ctx
-from dex.wcl.commands.flows import IdReuse, StartFlow, TimeoutPolicy
+from dex.wcl.commands.flowresults import TimeoutPolicy
+from dex.wcl.commands.flows import IdReuse, StartFlow
 
 EXAMPLES = """
 dex flow start CustomerDirectoryFlow customer-directory

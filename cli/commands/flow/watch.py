@@ -8,7 +8,8 @@ import typer
 from dex.cli.flowevents import event_line
 from dex.cli.params import FlowId, RunId
 from dex.cli.session import Ctx
-from dex.wcl.commands.flows import DescribeFlow, HistoryEvent, PageHistory
+from dex.wcl.commands.flowresults import HistoryEvent
+from dex.wcl.commands.flows import DescribeFlow, PageHistory
 
 if TYPE_CHECKING:
     from dex.engine.protocol import Engine

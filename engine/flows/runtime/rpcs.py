@@ -19,7 +19,8 @@ from dex.engine.flows.runtime.loading import Loaded, load
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import runs
 from dex.engine.flows.state.runs import Run
-from dex.wcl.commands.flows import Encoded, InvokeRpc, RpcAnswer
+from dex.wcl.commands.flowresults import RpcAnswer
+from dex.wcl.commands.flows import Encoded, InvokeRpc
 from dex.wcl.errors import DexError, RPCLockConflict, ValueMappingError
 
 

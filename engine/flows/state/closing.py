@@ -6,7 +6,7 @@ from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import Close, CloseEnded, RunStopped
 from dex.engine.flows.state import history, outbox, runs, steps
 from dex.engine.flows.state.runs import Run
-from dex.wcl.commands.flows import Accepted
+from dex.wcl.commands.flowresults import Accepted
 
 _STOPPED = {"cancel": "canceled", "fail": "failed", "terminate": "terminated"}
 

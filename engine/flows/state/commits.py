@@ -9,7 +9,7 @@ from dex.engine.flows.state import attributes, channels, history, outbox, runs, 
 from dex.engine.flows.state.closing import close_naturally
 from dex.engine.flows.state.runs import Run
 from dex.engine.flows.state.steps import Step
-from dex.wcl.commands.flows import Accepted, Published
+from dex.wcl.commands.flowresults import Accepted, Published
 from dex.wcl.errors import FlowNotActiveOrNotFoundError, Refused
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import get_args
 
-from dex.wcl.commands.flows import Status
+from dex.wcl.commands.flowresults import Status
 
 # From one to the next by the index: SQLite's own DISTINCT would read every run.
 _TYPES = """

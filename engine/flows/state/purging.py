@@ -7,7 +7,7 @@ from dex.engine.apply import Apply, Outcome
 from dex.engine.flows.records import MAX_PER_COMMIT, AttributesErased, ConfigUpdated, RunPurged
 from dex.engine.flows.state import attributes, history, outbox, runs
 from dex.engine.flows.state.attributes import Change
-from dex.wcl.commands.flows import Accepted
+from dex.wcl.commands.flowresults import Accepted
 from dex.wcl.errors import FailedPrecondition
 
 _ROWS = 32

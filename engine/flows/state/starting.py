@@ -5,7 +5,7 @@ from dex.engine.flows.records import RunStarted
 from dex.engine.flows.state import attributes, history, outbox, runs, steps
 from dex.engine.flows.state.closing import stop_run
 from dex.engine.flows.state.runs import Run
-from dex.wcl.commands.flows import FlowStarted
+from dex.wcl.commands.flowresults import FlowStarted
 from dex.wcl.errors import FlowAlreadyStartedError
 
 _FAILED = ("failed", "canceled", "terminated")

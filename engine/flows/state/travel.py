@@ -9,7 +9,7 @@ from dex.engine.flows.records import Close, RunTraveled, Write
 from dex.engine.flows.state import attributes, channels, history, outbox, runs, steps, waits
 from dex.engine.flows.state.closing import stop_run
 from dex.engine.flows.state.runs import Run
-from dex.wcl.commands.flows import FlowStarted
+from dex.wcl.commands.flowresults import FlowStarted
 from dex.wcl.errors import FailedPrecondition
 
 _FRESH: dict[str, Any] = {

@@ -5,27 +5,29 @@ from typing import Any, get_args
 from dex.engine.server.call import Call, Parameter
 from dex.engine.server.route import Items, Request, Route, named, reads
 from dex.engine.server.routes.parameters import CREATED, UPDATED, limit, position, wait
-from dex.wcl.commands.flows import (
-    MAX_FLOW_PAGE,
+from dex.wcl.commands.flowresults import (
     AttributeValues,
-    DescribeFlow,
     FlowDescription,
     FlowPage,
     FlowResult,
     FlowState,
     FlowSummary,
     FlowTypeSummary,
-    GetAttributes,
-    GetFlowState,
     HistoryEvent,
     HistoryPage,
-    ListMessages,
     Message,
     Messages,
+    Status,
+)
+from dex.wcl.commands.flows import (
+    MAX_FLOW_PAGE,
+    DescribeFlow,
+    GetAttributes,
+    GetFlowState,
+    ListMessages,
     PageHistory,
     SearchFlows,
     ShowFlowTypes,
-    Status,
     WaitForFlow,
 )
 from dex.wcl.errors import InputError

@@ -11,7 +11,7 @@ from dex.engine.server.route import Request, Route
 from dex.samples import chunked_subscribers, customer_directory
 from dex.samples.chunked_subscribers import CURRENT, ChunkedSubscribers
 from dex.samples.customer_directory import CustomerDirectory
-from dex.wcl.commands.flows import FlowStarted
+from dex.wcl.commands.flowresults import FlowStarted
 
 R = TypeVar("R")
 
