@@ -4,13 +4,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint fix bench chaos generate clean
+.PHONY: demo test test-cluster lint fix bench chaos generate clean
 
 demo: $(READY)  ## see everything work, on a fresh data directory
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh samples/demo.sh
 
 test: $(READY)  ## the whole suite
 	$(BIN)/pytest -n auto
+
+test-cluster: $(READY)  ## the tests of the engine on a real cluster of three nodes as well
+	DEX_TEST_ENGINES=embedded,http,cluster $(BIN)/pytest -n auto tests/engine
 
 lint: $(READY)  ## formatting, rules and types
 	$(BIN)/ruff check .

@@ -2,8 +2,12 @@
 
 Tests of behaviour ask for `engine` or `client` and use typed commands only, so that they hold for every engine.
 Tests of what is inside the embedded engine ask for `local`, or for `open_engine` to open a directory again.
+
+DEX_TEST_ENGINES names the engines, of "embedded,http,cluster"; the cluster is left out unless asked for, because
+each of its tests makes streams on real journal servers.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,9 +19,14 @@ from dex.engine.local import LocalEngine
 from dex.engine.protocol import Engine
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
+from tests.clusters import Rotating, journal_servers, new_cluster
 from tests.directories import fast_directory
 from tests.engine.fakes import FakeClock
 from tests.serving import serving
+
+__all__ = ["journal_servers"]
+
+ENGINES = os.environ.get("DEX_TEST_ENGINES", "embedded,http").split(",")
 
 
 @pytest.fixture
@@ -53,9 +62,15 @@ def local(open_engine: OpenEngine) -> LocalEngine:
     return open_engine()
 
 
-@pytest.fixture(params=["embedded", "http"])
-def engine(request: pytest.FixtureRequest, local: LocalEngine) -> Iterator[Engine]:
-    """The embedded engine, and the same one over a socket (spec: X-01)."""
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Engine]:
+    """The embedded engine, the same one over a socket, and a cluster of three nodes (spec: X-01, K-03)."""
+    if request.param == "cluster":
+        servers = request.getfixturevalue("journal_servers")
+        with new_cluster(servers, clock=clock, attribute_stores=["orders"]) as cluster:
+            yield Rotating(list(cluster.nodes.values()))
+        return
+    local = request.getfixturevalue("local")
     if request.param == "embedded":
         yield local
         return
@@ -63,6 +78,17 @@ def engine(request: pytest.FixtureRequest, local: LocalEngine) -> Iterator[Engin
         remote = RemoteEngine(parse_endpoints(url))
         yield remote
         remote.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out, on the cluster, the tests that look into the embedded engine."""
+    inside = [item for item in items if _is_on_cluster(item) and "local" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=inside)
+    items[:] = [item for item in items if item not in inside]
+
+
+def _is_on_cluster(item: pytest.Item) -> bool:
+    return hasattr(item, "callspec") and item.callspec.params.get("engine") == "cluster"
 
 
 @pytest.fixture

@@ -1,0 +1,147 @@
+"""Real clusters for tests: three journal servers per test process, and on them clusters with names of their own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from nats.js.errors import NotFoundError
+
+from dex.engine.cluster.engine import ClusterEngine
+from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.settings import ClusterSettings
+from dex.wcl.commands import Command
+from dex.wcl.errors import DexError
+from tests.directories import fast_directory
+
+R = TypeVar("R")
+
+_NAMES = count(1)
+_SECONDS = 30.0
+
+
+@contextmanager
+def running_servers() -> Iterator[JournalServers]:
+    """Give journal servers that are gone afterwards."""
+    with fast_directory() as folder:
+        servers = JournalServers(folder)
+        try:
+            servers.start()
+            yield servers
+        finally:
+            servers.stop()
+
+
+@pytest.fixture(scope="session")
+def journal_servers() -> Iterator[JournalServers]:
+    """The journal servers of this test process. Who stops one starts it again."""
+    with running_servers() as servers:
+        yield servers
+
+
+class Cluster:
+    """A cluster of a test's own. `settings` are what its nodes are told, `options` go to each `ClusterEngine`."""
+
+    def __init__(
+        self, servers: JournalServers, folder: Path, settings: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.name = f"test-{next(_NAMES)}"
+        self.folder = folder
+        self._settings = {"servers": servers.urls, "name": self.name, "partitions": 2, **settings}
+        self._options = options
+        self.nodes: dict[str, ClusterEngine] = {}
+
+    def join(self, node: str, **settings: Any) -> ClusterEngine:
+        """Start a node; one that was here before finds its files."""
+        told = ClusterSettings(node=node, **{**self._settings, **settings})
+        engine = ClusterEngine(self.folder / node, told, **self._options)
+        try:
+            engine.start()
+        except BaseException:
+            engine.close()
+            raise
+        self.nodes[node] = engine
+        return engine
+
+    def leave(self, node: str) -> None:
+        """Stop a node."""
+        self.nodes.pop(node).close()
+
+    def close(self) -> None:
+        """Stop all nodes and delete what the cluster has on the journal servers."""
+        if not self.nodes:
+            self.join("last")
+        link = next(iter(self.nodes.values()))._link
+        streams = [f"{self.name}-journal-{number}" for number in range(self._settings["partitions"])]
+        with ExitStack() as stack:
+            for node in self.nodes.values():
+                stack.callback(node.close)
+            for stream in streams:
+                link.call(_delete(link.js, stream), _SECONDS)
+
+
+async def _delete(js: Any, stream: str) -> None:
+    try:
+        await js.delete_stream(stream)
+    except NotFoundError:
+        return
+
+
+@contextmanager
+def new_cluster(
+    servers: JournalServers, nodes: Sequence[str] = ("a", "b", "c"), *, settings: Any = None, **options: Any
+) -> Iterator[Cluster]:
+    """Give a cluster with some nodes, gone afterwards."""
+    with fast_directory() as folder:
+        cluster = Cluster(servers, folder, settings or {}, options)
+        try:
+            for node in nodes:
+                cluster.join(node)
+            yield cluster
+        finally:
+            cluster.close()
+
+
+def catch_up(nodes: Sequence[ClusterEngine], node: ClusterEngine) -> None:
+    """Wait until a node has applied all that any of some nodes has."""
+    for number, part in enumerate(node.partitions):
+        part.writer.wait_for(max(each.partitions[number].writer.applied for each in nodes), _SECONDS)
+
+
+class Rotating:
+    """An engine that sends each command to the next node, once that has all that was answered before."""
+
+    def __init__(self, nodes: Sequence[ClusterEngine]) -> None:
+        self.nodes = list(nodes)
+        self._order = cycle(self.nodes)
+
+    def _next(self) -> ClusterEngine:
+        node = next(self._order)
+        catch_up(self.nodes, node)
+        return node
+
+    def execute(self, command: Command[R]) -> R:
+        """Carry out one command on the next node."""
+        return self._next().execute(command)
+
+    def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
+        """Carry out commands on the next node."""
+        return self._next().execute_many(commands)
+
+    @property
+    def writes(self) -> int:
+        """How many times something was sent to be written, by all nodes."""
+        return sum(node.writes for node in self.nodes)
+
+    def settle(self, on_pass: Callable[[], None] | None = None) -> None:
+        """Do all housekeeping of all nodes."""
+        for node in self.nodes:
+            catch_up(self.nodes, node)
+            node.settle(on_pass)
+
+    def close(self) -> None:
+        """Close all nodes."""
+        for node in self.nodes:
+            node.close()
