@@ -96,7 +96,7 @@ class RemoteEngine:
         if changes:
             self._writes += 1
         waits = max((getattr(command, "wait_ms", 0) for command in commands), default=0) / 1000
-        deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS)
+        deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS if waits else 0)
         repeatable = all(is_repeatable(command) for command in commands)
 
         def attempt(endpoint: Endpoint) -> R:

@@ -63,7 +63,11 @@ class Trying:
                 index = (self._first + turn) % len(self._endpoints)
                 try:
                     result = attempt(self._endpoints[index])
-                except (NotReached, Unavailable) as error:
+                except Unavailable as error:
+                    if type(error) is not Unavailable or (error.facts.get("applied") == "unknown" and not repeatable):
+                        raise
+                    last = error
+                except NotReached as error:
                     last = error
                 except LostReply as error:
                     if not repeatable:
