@@ -46,6 +46,7 @@ _SETTLE_PASS_SECONDS = 0.05
 _ELSEWHERE = {
     "dex.wcl.commands.sync": "dex.engine.sync.inspecting",
     "dex.wcl.commands.overview": "dex.engine.overview",
+    "dex.wcl.commands.cluster": "dex.engine.alone",
 }
 
 
@@ -189,6 +190,9 @@ class LocalEngine:
     def serve_at(self, _url: str) -> None:
         """Work the Steps of the Flow types that are known, from now on: others will use this engine by a server."""
         self.flows.worker.start()
+
+    def hand_over(self) -> None:
+        """Do nothing: there are no other nodes."""
 
     def failures(self) -> "list[Failure]":
         """Give the latest failures of handlers that nobody called."""

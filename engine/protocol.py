@@ -59,6 +59,13 @@ class Node(Engine, Protocol):
             DexError: it cannot be begun.
         """
 
+    def hand_over(self) -> None:
+        """Leave to other nodes what only one does, and answer as before: this one is about to stop.
+
+        Raises:
+            DexError: not all is handed over.
+        """
+
     def probe(self, seconds: float) -> None:
         """Look whether something can be committed.
 

@@ -31,7 +31,7 @@ _TAGS: dict[Scope, str] = {
         show_state_stores describe_state_store show_feeds describe_feed get_row get_by page_rows page_records
         show_freshness get_attributes list_messages wait_for_flow wait_for_step wait_for_attribute describe_flow
         get_flow_state page_history search_flows show_flow_types sync_backlog sync_drops show_sync_totals
-        show_overview
+        show_overview show_node show_cluster
     """,
     "write": """
         put_row delete_row append_records start_flow invoke_rpc set_attributes publish_messages delete_messages
@@ -39,5 +39,6 @@ _TAGS: dict[Scope, str] = {
     """,
     "admin": """
         define_state_store drop_state_store clear_state_store rebuild_state_store define_feed drop_feed purge_flow
+        drain_node
     """,
 }

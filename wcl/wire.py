@@ -132,12 +132,13 @@ def _shape(tag: Any) -> str:
 
 @cache
 def any_command() -> Any:
-    """Give the union of all typed commands, those on Flows and on sync included."""
+    """Give the union of all typed commands, those on Flows, sync and the cluster included."""
+    from dex.wcl.commands.cluster import AnyClusterCommand
     from dex.wcl.commands.flows import AnyFlowCommand
     from dex.wcl.commands.overview import ShowOverview
     from dex.wcl.commands.sync import AnySyncCommand
 
-    return AnyCommand | AnyFlowCommand | AnySyncCommand | ShowOverview
+    return AnyCommand | AnyFlowCommand | AnySyncCommand | AnyClusterCommand | ShowOverview
 
 
 @cache

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine import freshness
 from dex.engine.clock import Clock, SystemClock
-from dex.engine.cluster.forwarding import Forwarding, is_safe_to_repeat, shared_secret
+from dex.engine.cluster.forwarding import Forwarding, may_repeat, shared_secret
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
+from dex.engine.cluster.operating import OPERATIONS, Operating
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
@@ -34,6 +35,7 @@ R = TypeVar("R")
 
 _START_SECONDS = 30.0
 _OWNER_POLL_SECONDS = 0.05
+_NODES = frozenset({*MERGED, *OPERATIONS})  # commands of no one partition
 
 
 class ClusterEngine:
@@ -58,6 +60,7 @@ class ClusterEngine:
         self._sync_config = sync_config
         self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
+        self._operating: Operating
         self.ownership: Ownership
         freshness.serve_as(settings.node)
         self._link = Link(settings.servers, settings.node)
@@ -96,6 +99,7 @@ class ClusterEngine:
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
+        self._operating = Operating(self.settings, self.partitions, self.ownership, self._forwarding)
 
     def execute(self, command: Command[R]) -> R:
         """Carry out one command and give its result.
@@ -107,6 +111,8 @@ class ClusterEngine:
         if merge is not None:
             result: R = merge([part.execute for part in self.partitions], command)
             return result
+        if type(command) in OPERATIONS:
+            return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
         return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
 
@@ -117,6 +123,8 @@ class ClusterEngine:
             Unavailable: this node is not the owner (`reason` not_owner).
             DexError: as `execute`.
         """
+        if type(command) in OPERATIONS:
+            return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
         if not self.ownership.owns(part.number):
             raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
@@ -131,14 +139,14 @@ class ClusterEngine:
         """
         deadline = time.monotonic() + self._timeout
         while True:
-            if self.ownership.owns(part.number):
-                return part.execute(command)
             owner = self.ownership.owner(part.number)
             try:
+                if self.ownership.owns(part.number):
+                    return part.execute(command)
                 if owner is not None and owner.node != self.settings.node:
                     return self._forwarding.send(owner, command)
             except Unavailable as error:
-                if not is_safe_to_repeat(error) or time.monotonic() > deadline:
+                if not may_repeat(command, error) or time.monotonic() > deadline:
                     raise
             if time.monotonic() > deadline:
                 raise Unavailable(
@@ -157,7 +165,7 @@ class ClusterEngine:
         results: list[Any | DexError] = [None] * len(commands)
         for index, command in enumerate(commands):
             try:
-                number = -1 if type(command) in MERGED else self._partition(command).number
+                number = -1 if type(command) in _NODES else self._partition(command).number
             except DexError as error:
                 results[index] = error
                 continue
@@ -252,11 +260,21 @@ class ClusterEngine:
         for part in self.partitions:
             part.engine.settle(on_pass)
 
+    def hand_over(self) -> None:
+        """Hand what only one node does over to the others, and answer as before.
+
+        Raises:
+            Unavailable: that took too long.
+        """
+        self.ownership.drain(self._timeout)
+
     def close(self) -> None:
         """Leave the cluster: release files, threads and the connection."""
         if hasattr(self, "ownership"):
             self.ownership.close()
             self._forwarding.close()
+        if hasattr(self, "_operating"):
+            self._operating.close()
         for part in self.partitions:
             part.close()
         self._threads.shutdown()

@@ -12,8 +12,9 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.settings import FORWARDED_PATH
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
+from dex.engine.remote.trying import is_repeatable
 from dex.wcl.commands import Command
-from dex.wcl.errors import DexError
+from dex.wcl.errors import Unavailable
 
 R = TypeVar("R")
 
@@ -24,24 +25,25 @@ class Forwarding:
     def __init__(self, secret: str, timeout: float) -> None:
         self._secret = secret
         self._timeout = timeout
-        self._engines: dict[str, RemoteEngine] = {}
+        self._engines: dict[tuple[str, float], RemoteEngine] = {}
         self._lock = threading.Lock()
 
-    def send(self, owner: Holder, command: Command[R]) -> R:
-        """Have another node carry out a command.
+    def send(self, node: Holder, command: Command[R], seconds: float | None = None) -> R:
+        """Have another node carry out a command, within the usual time or some seconds.
 
         Raises:
             DexError: what it says; Unavailable where it does not answer.
         """
-        return self._engine(owner.url).execute(command)
+        return self._engine(node.url, self._timeout if seconds is None else seconds).execute(command)
 
-    def _engine(self, url: str) -> RemoteEngine:
+    def _engine(self, url: str, timeout: float) -> RemoteEngine:
         with self._lock:
-            if url not in self._engines:
-                self._engines[url] = RemoteEngine(
-                    parse_endpoints(url), token=self._secret, timeout=self._timeout, path=FORWARDED_PATH
+            key = url, timeout
+            if key not in self._engines:
+                self._engines[key] = RemoteEngine(
+                    parse_endpoints(url), token=self._secret, timeout=timeout, path=FORWARDED_PATH
                 )
-            return self._engines[url]
+            return self._engines[key]
 
     def close(self) -> None:
         """Close the connections."""
@@ -49,9 +51,9 @@ class Forwarding:
             engine.close()
 
 
-def is_safe_to_repeat(error: DexError) -> bool:
-    """Tell whether a command that failed so was surely not carried out, or leaves no trace when repeated."""
-    return error.facts.get("applied") != "unknown"
+def may_repeat(command: Command[Any], error: Unavailable) -> bool:
+    """Tell whether a command that failed so may be sent to an owner once more: it has not been carried out, or once."""
+    return type(error) is Unavailable and (error.facts.get("applied") != "unknown" or is_repeatable(command))
 
 
 async def shared_secret(link: Link, cluster: str, replicas: int) -> str:

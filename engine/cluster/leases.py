@@ -5,10 +5,12 @@ monotonic clock, from before it was asked for.
 """
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
 import nats.js.errors
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import api
 
@@ -123,6 +125,39 @@ class Leases:
         """
         headers = {_EXPECTED: str(expected), "Nats-TTL": f"{max(1, round(self.seconds))}s"}
         return await self._publish(key, msgspec.json.encode(holder), headers)
+
+    async def tell(self, key: str, holder: Holder | None, seconds: float) -> None:
+        """Write a key whatever it holds, for some seconds; `None` says that it holds nobody.
+
+        Raises:
+            TimeoutError, NatsError: nobody knows.
+        """
+        data = b"" if holder is None else msgspec.json.encode(holder)
+        await self._publish(key, data, {"Nats-TTL": f"{max(1, round(seconds))}s"})
+
+    async def under(self, prefix: str) -> list[Holder]:
+        """Give all holders of keys that begin with a prefix, in order of their names.
+
+        Raises:
+            TimeoutError, NatsError: none of the servers answers.
+        """
+        known = await self._link.js.stream_info(self.name, subjects_filter=f"{self.name}.{prefix}.>")
+        keys = sorted(subject.removeprefix(f"{self.name}.") for subject in known.state.subjects or ())
+        found = [await self.read(key) for key in keys]
+        return [each.holder for each in found if each.holder is not None]
+
+    async def on_given(self, prefix: str, told: Callable[[str], None]) -> None:
+        """Have `told` called with a key that begins with a prefix, whenever its holder gives it back.
+
+        Raises:
+            NatsError: the connection is closed.
+        """
+
+        async def look(message: Msg) -> None:
+            if not message.data:
+                told(message.subject.removeprefix(f"{self.name}."))
+
+        await self._link.nc.subscribe(f"{self.name}.{prefix}.>", cb=look)
 
     async def delete(self, key: str, *, expected: int) -> None:
         """Empty a key: it stays for a second, which is the shortest there is."""

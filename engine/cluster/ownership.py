@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
-from dex.engine.cluster.leases import LINK_ERRORS, Holder, Lease, Leases
+import msgspec
+
+from dex.engine.cluster.leases import LINK_ERRORS, Found, Holder, Lease, Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.partition import Partition
 from dex.engine.owner import OwnerChanged
@@ -20,9 +22,17 @@ from dex.wcl.errors import DexError, Refused, Unavailable
 
 _log = logging.getLogger("dex.cluster")
 
-# How often each lease is looked at. Who owns much already looks away longer, so that partitions spread.
+# How often each lease is looked at. Who owns much already looks away longer, so that partitions spread; shorter where
+# a lease was just given back.
 _LOOK_SECONDS = 0.5
-_MODESTY_SECONDS = 0.7
+_MODESTY_SECONDS = 0.4
+_GIVEN_LOOK_SECONDS = 0.03
+_GIVEN_MODESTY_SECONDS = 0.1
+_GIVEN_FOR_SECONDS = 1.0
+# How long a node that vanished is told of.
+_MEMBER_SECONDS = 86_400.0
+_ANSWER_SECONDS = 0.8
+_CLOSE_SECONDS = 10.0
 
 
 class Ownership:
@@ -37,9 +47,15 @@ class Ownership:
         self._held = [leases.lease(f"partition.{part.number}") for part in partitions]
         self._known: list[Holder | None] = [None] * len(partitions)
         self._acting = [False] * len(partitions)
+        self._taking = 0
         self._name = leases.lease(f"node.{node}")
+        self._member = f"member.{node}"
         self._tasks: list[Any] = []
-        self._draining = False
+        self._members: list[Holder] = [self._holder]
+        self._wakes = [asyncio.Event() for _ in partitions]
+        self._given_until = [0.0] * len(partitions)
+        self._handing: set[int] = set()
+        self.draining = False
         self.on_change: Callable[[Partition, bool], None] = lambda _part, _owns: None
         for part, lease in zip(partitions, self._held, strict=True):
             part.writer.epoch = self._epoch_of(lease)
@@ -53,6 +69,7 @@ class Ownership:
         """
         self._link.call(self._take_name(), self._leases.seconds + 10)
         self._tasks.append(self._link.submit(self._keep_name()))
+        self._link.call(self._leases.on_given("partition", self._given), self._leases.seconds)
         for part in self._partitions:
             self._tasks.append(self._link.submit(self._keep(part)))
 
@@ -72,32 +89,59 @@ class Ownership:
         """Give the lease of a partition, held by this node or not."""
         return self._held[number]
 
-    def drain(self, seconds: float) -> None:
+    def members(self) -> tuple[list[Holder], bool]:
+        """Give the nodes that run, and those that vanished within a day without being stopped.
+
+        The flag tells whether the journal servers answered; where not, the nodes are those that were known before.
+        """
+        try:
+            self._members = self._link.call(self._leases.under("member"), _ANSWER_SECONDS)
+        except (DexError, *LINK_ERRORS) as error:
+            _log.info("the nodes are not known now: %s", error)
+            return self._members, False
+        return self._members, True
+
+    def drain(self, seconds: float) -> list[int]:
         """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
+
+        Gives which they were.
 
         Raises:
             Unavailable: that took too long.
         """
-        self._draining = True
+        handed = [part.number for part in self._partitions if self._acting[part.number]]
+        self._handing |= set(handed)
+        self.draining = True
+        self._link.loop.call_soon_threadsafe(self._wake_all)
         deadline = time.monotonic() + seconds
-        while any(self._acting):
+        while self._handing or any(self._acting):
             if time.monotonic() > deadline:
                 raise Unavailable("some partitions are not handed over yet", "see `dex cluster status`")
-            time.sleep(0.02)
+            time.sleep(0.01)
+        return handed
 
     def close(self) -> None:
-        """Give all leases back."""
-        self._draining = True
-        for number, part in enumerate(self._partitions):
-            if self._acting[number]:
-                self._step_down(part)
+        """Hand all partitions over and give the name back."""
+        try:
+            if self._tasks:
+                self.drain(_CLOSE_SECONDS)
+                self._link.call(self._leave(), _CLOSE_SECONDS)
+        except (DexError, *LINK_ERRORS) as error:
+            _log.info("leases are not given back: %s", error)
         for task in self._tasks:
             task.cancel()
-        try:
-            self._link.call(self._give_all(), 5)
-        except DexError as error:
-            _log.info("leases are not given back: %s", error)
         self._threads.shutdown()
+
+    def _wake_all(self) -> None:
+        for wake in self._wakes:
+            wake.set()
+
+    def _given(self, key: str) -> None:
+        """Look at a partition that somebody has given back: several times, as it may not be committed yet."""
+        number = int(key.rpartition(".")[2])
+        if number < len(self._partitions) and not self._acting[number]:
+            self._given_until[number] = time.monotonic() + _GIVEN_FOR_SECONDS
+            self._wakes[number].set()
 
     def _epoch_of(self, lease: Lease) -> Callable[[], int]:
         def epoch() -> int:
@@ -113,6 +157,7 @@ class Ownership:
         while True:
             found = await self._leases.read(f"node.{self._holder.node}")
             if found.holder is None and await self._name.take(self._holder, expected=found.revision):
+                await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
                 return
             if time.monotonic() > deadline:
                 where = found.holder.url if found.holder is not None else "another process"
@@ -127,6 +172,7 @@ class Ownership:
             await asyncio.sleep(self._leases.seconds / 3)
             try:
                 await self._name.renew(self._holder)
+                await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
             except LINK_ERRORS as error:
                 _log.info("the node's name is not renewed: %s", error)
 
@@ -141,26 +187,50 @@ class Ownership:
                 rest = _LOOK_SECONDS
             if self._acting[part.number] and not lease.is_held:
                 await self._in_thread(self._step_down, part)
-            await asyncio.sleep(rest)
+            await self._rest(part.number, rest)
+
+    async def _rest(self, number: int, seconds: float) -> None:
+        """Wait some seconds, or until there is something to look at."""
+        wake = self._wakes[number]
+        try:
+            async with asyncio.timeout(seconds):
+                await wake.wait()
+        except TimeoutError:
+            return
+        wake.clear()
 
     async def _look(self, part: Partition, lease: Lease) -> float:
         """Renew, take or leave a lease; give how long to rest."""
         number = part.number
         if self._acting[number]:
-            if self._draining:
-                await self._in_thread(self._step_down, part)
-                await lease.give()
+            if self.draining:
+                await self._hand_over(part, lease)
                 return _LOOK_SECONDS
             await lease.renew(self._holder)
             return min(self._leases.seconds / 5, _LOOK_SECONDS * 2)
         found = await self._leases.read(f"partition.{number}")
-        self._known[number] = found.holder
-        if found.holder is not None or self._draining:
-            return _LOOK_SECONDS
-        await asyncio.sleep(_MODESTY_SECONDS * sum(self._acting))
-        if await lease.take(self._holder, expected=found.revision):
-            await self._in_thread(self._step_up, part, lease)
-        return 0.05
+        self._known[number] = _with_epoch(found)
+        given = time.monotonic() < self._given_until[number]
+        look = _GIVEN_LOOK_SECONDS if given else _LOOK_SECONDS
+        if found.holder is not None or self.draining:
+            return look
+        self._taking += 1
+        try:
+            await asyncio.sleep(
+                (_GIVEN_MODESTY_SECONDS if given else _MODESTY_SECONDS) * (sum(self._acting) + self._taking - 1)
+            )
+            if await lease.take(self._holder, expected=found.revision):
+                await self._in_thread(self._step_up, part, lease)
+        finally:
+            self._taking -= 1
+        return _GIVEN_LOOK_SECONDS
+
+    async def _hand_over(self, part: Partition, lease: Lease) -> None:
+        try:
+            await self._in_thread(self._step_down, part)
+            await lease.give()
+        finally:
+            self._handing.discard(part.number)
 
     async def _in_thread(self, work: Callable[..., None], *arguments: Any) -> None:
         await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
@@ -184,7 +254,14 @@ class Ownership:
         _log.info("partition %d is not owned by this node any more", part.number)
         self.on_change(part, False)  # noqa: FBT003  # as above
 
-    async def _give_all(self) -> None:
-        for lease in (*self._held, self._name):
-            if lease.is_held:
-                await lease.give()
+    async def _leave(self) -> None:
+        await self._leases.tell(self._member, None, 1)
+        if self._name.is_held:
+            await self._name.give()
+
+
+def _with_epoch(found: Found) -> Holder | None:
+    """Give a holder with its epoch: before it has renewed, that is the revision."""
+    if found.holder is None or found.holder.epoch:
+        return found.holder
+    return msgspec.structs.replace(found.holder, epoch=found.revision)

@@ -1,6 +1,7 @@
 """The server in front of an application, and how it stops (spec: K-01)."""
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import Callable
@@ -12,6 +13,9 @@ from dex.engine.server.guard import Connection, Connections
 from dex.engine.server.limits import Limits
 from dex.engine.server.listening import BACKLOG
 from dex.engine.server.tls import Handshake
+from dex.wcl.errors import DexError
+
+_log = logging.getLogger("dex.server")
 
 _STALLED_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
@@ -20,7 +24,8 @@ _LOOK_SECONDS = 0.5
 class HttpServer(uvicorn.Server):
     """Says when it is ready, sets `stopping` when it is told to stop, and then waits for no client that has stalled.
 
-    What waits for its client longer than `limits` allow is closed. With `tls` connections are encrypted.
+    Meanwhile `leave` is called, in a thread. What waits for its client longer than `limits` allow is closed. With
+    `tls` connections are encrypted.
     """
 
     def __init__(
@@ -31,8 +36,10 @@ class HttpServer(uvicorn.Server):
         connections: Connections,
         limits: Limits,
         tls: ssl.SSLContext | None = None,
+        leave: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(config)
+        self._leave = leave
         self._stopping = stopping
         self._ready = ready
         self._connections = connections
@@ -62,8 +69,12 @@ class HttpServer(uvicorn.Server):
         """Finish what was accepted, as far as clients take their answers."""
         self._stopping.set()
         cutting = asyncio.create_task(self._cut_stalled())
+        leaving = asyncio.create_task(asyncio.to_thread(self._leave))
         try:
             await super().shutdown(sockets)
+            await leaving
+        except DexError as error:
+            _log.warning("stopping: %s", error)
         finally:
             cutting.cancel()
             self._expiring.cancel()

@@ -92,7 +92,7 @@ def make_server(
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    return HttpServer(config, dispatcher.stopping, ready, connections, terms.limits, tls)
+    return HttpServer(config, dispatcher.stopping, ready, connections, terms.limits, tls, dispatcher.engine.hand_over)
 
 
 @contextmanager

@@ -1,0 +1,142 @@
+"""What whoever runs a cluster asks any of its nodes: how all stand, and to hand over what one owns (spec: K-09)."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from dex.engine.cluster.forwarding import Forwarding
+from dex.engine.cluster.leases import Holder
+from dex.engine.cluster.ownership import Ownership
+from dex.engine.cluster.partition import Partition
+from dex.engine.cluster.settings import ClusterSettings
+from dex.wcl.commands import Command
+from dex.wcl.commands.cluster import (
+    ClusterNode,
+    ClusterPartition,
+    ClusterStatus,
+    DrainNode,
+    NodeCopy,
+    NodeDrained,
+    NodeReport,
+    PartitionCopy,
+    ShowCluster,
+    ShowNode,
+)
+from dex.wcl.errors import DexError, NotFound
+
+_ASK_SECONDS = 0.8
+_DRAIN_SECONDS = 30.0
+_THREADS = 16
+
+
+class Operating:
+    """Answers for one node, which asks the others."""
+
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        partitions: Sequence[Partition],
+        ownership: Ownership,
+        forwarding: Forwarding,
+    ) -> None:
+        self._settings = settings
+        self._partitions = partitions
+        self._ownership = ownership
+        self._forwarding = forwarding
+        self._threads = ThreadPoolExecutor(_THREADS, "dex-operating")
+
+    def execute(self, command: Command[Any]) -> Any:
+        """Carry out one of `OPERATIONS`.
+
+        Raises:
+            DexError: of the kind that fits.
+        """
+        return OPERATIONS[type(command)](self, command)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown()
+
+    def _report(self, _command: ShowNode) -> NodeReport:
+        copies = [
+            NodeCopy(
+                partition=part.number,
+                epoch=self._ownership.epoch(part.number),
+                applied=part.writer.applied,
+                committed=max(part.writer.applied, part.stream.last_seq),
+                fault=None if part.writer.fault is None else str(part.writer.fault),
+            )
+            for part in self._partitions
+        ]
+        return NodeReport(node=self._settings.node, draining=self._ownership.draining, copies=copies)
+
+    def _status(self, _command: ShowCluster) -> ClusterStatus:
+        holders, journal = self._ownership.members()
+        reports = dict(zip((holder.node for holder in holders), self._threads.map(self._ask, holders), strict=True))
+        found = [report for report in reports.values() if report is not None]
+        nodes = [
+            ClusterNode(
+                name=holder.node,
+                url=holder.url,
+                alive=(report := reports[holder.node]) is not None,
+                draining=report is not None and report.draining,
+            )
+            for holder in holders
+        ]
+        return ClusterStatus(
+            cluster=self._settings.name,
+            answered_by=self._settings.node,
+            journal=journal,
+            nodes=nodes,
+            partitions=[self._partition(part.number, found) for part in self._partitions],
+        )
+
+    def _ask(self, holder: Holder) -> NodeReport | None:
+        """Ask a node how it stands; None where it does not answer."""
+        if holder.node == self._settings.node:
+            return self._report(ShowNode())
+        try:
+            return self._forwarding.send(holder, ShowNode(), _ASK_SECONDS)
+        except DexError:
+            return None
+
+    def _partition(self, number: int, reports: Sequence[NodeReport]) -> ClusterPartition:
+        """Put together what nodes tell of a partition; what an owner tells of itself is newer than its lease."""
+        told = [(report.node, report.copies[number]) for report in reports]
+        committed = max(copy.committed for _, copy in told)
+        seen = self._ownership.owner(number)
+        claims = [(copy.epoch, node) for node, copy in told if copy.epoch]
+        if seen is not None:
+            claims.append((seen.epoch, seen.node))
+        epoch, owner = max(claims, default=(0, None))
+        copies = [
+            PartitionCopy(node=node, applied=copy.applied, behind=committed - copy.applied, fault=copy.fault)
+            for node, copy in told
+        ]
+        return ClusterPartition(
+            number=number, owner=owner, epoch=epoch, committed=committed, snapshot=None, copies=copies
+        )
+
+    def _drain(self, command: DrainNode) -> NodeDrained:
+        """Hand over what this node owns, or have another one do so.
+
+        Raises:
+            NotFound: there is no such node.
+            Unavailable: it does not answer, or something is not handed over in time.
+        """
+        if command.node == self._settings.node:
+            return NodeDrained(node=command.node, partitions=self._ownership.drain(_DRAIN_SECONDS))
+        holders, _ = self._ownership.members()
+        holder = next((holder for holder in holders if holder.node == command.node), None)
+        if holder is None:
+            known = ", ".join(holder.node for holder in holders)
+            raise NotFound(f"no node is named {command.node!r}", f"the nodes are {known}", node=command.node)
+        return self._forwarding.send(holder, command)
+
+
+OPERATIONS: dict[type[Command[Any]], Callable[[Operating, Any], Any]] = {
+    ShowNode: Operating._report,  # noqa: SLF001  # the table of this class
+    ShowCluster: Operating._status,  # noqa: SLF001  # as above
+    DrainNode: Operating._drain,  # noqa: SLF001  # as above
+}
+"""Commands that are about nodes, and not about what they hold."""
