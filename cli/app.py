@@ -116,6 +116,14 @@ COMMANDS: Table = {
             "metrics": "Print the five metrics of sync in Prometheus' text format.",
         },
     ),
+    "cluster": (
+        "Run several nodes as one.",
+        {
+            "status": "Tell how all nodes and partitions stand.",
+            "drain": "Have a node hand its partitions over, before it is stopped.",
+            "dev": "Start a cluster on this machine, to try one out.",
+        },
+    ),
     "serve": "Serve the embedded engine over HTTP.",
     "smoke": "Check the target end to end.",
     "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),

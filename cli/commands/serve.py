@@ -38,7 +38,13 @@ def run(
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key, PEM.")] = None,
     cluster: Annotated[
         str | None,
-        typer.Option("--cluster", metavar="URL,…", help="The journal servers of a cluster: nats://USER:PASSWORD@HOST."),
+        typer.Option(
+            "--cluster",
+            metavar="URL,…",
+            envvar="DEX_CLUSTER",
+            show_envvar=False,
+            help="The journal servers of a cluster: nats://USER:PASSWORD@HOST [DEX_CLUSTER].",
+        ),
     ] = None,
     node: Annotated[
         str | None, typer.Option("--node", metavar="NAME", help="The name of this node in the cluster.")

@@ -12,6 +12,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "profile": "Keep customer profiles by email address, in a hash-partitioned AttributeMap.",
         "subscriber": "Keep subscribers in order, in a sequentially chunked AttributeMap.",
         "sync": "Write Attributes of Flows to tables of your own PostgreSQL.",
+        "cluster": "Run several nodes as one.",
         "serve": "Serve the embedded engine over HTTP.",
         "smoke": "Check the target end to end.",
         "config": "Look at the settings.",
@@ -89,6 +90,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "stores": "List the configured stores, with how much is pending for each.",
         "drops": "Show what was given up, when and why, the latest first.",
         "metrics": "Print the five metrics of sync in Prometheus' text format.",
+    },
+    "cluster": {
+        "status": "Tell how all nodes and partitions stand.",
+        "drain": "Have a node hand its partitions over, before it is stopped.",
+        "dev": "Start a cluster on this machine, to try one out.",
     },
     "config": {"show": "Show each setting with its origin."},
     "context": {
@@ -299,6 +305,9 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
         {"--store": ("ATTRIBUTE_STORE", "Only of this Attribute Store."), "--limit": ("N", "How many at most.")},
     ),
     "sync metrics": ([], {}),
+    "cluster status": ([], {"--watch": (None, "Look again every second, until Ctrl-C.")}),
+    "cluster drain": (["NODE"], {}),
+    "cluster dev": ([], {}),
     "serve": (
         [],
         {
@@ -307,7 +316,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
             "--tokens": ("FILE", "YAML list of {name, token, scope}."),
             "--tls-cert": ("FILE", "Certificate with its chain, PEM."),
             "--tls-key": ("FILE", "Its key, PEM."),
-            "--cluster": ("URL,…", "The journal servers of a cluster: nats://USER:PASSWORD@HOST."),
+            "--cluster": ("URL,…", "The journal servers of a cluster: nats://USER:PASSWORD@HOST [DEX_CLUSTER]."),
             "--node": ("NAME", "The name of this node in the cluster."),
             "--insecure": (None, "Let others than this machine in without tokens or TLS."),
         },

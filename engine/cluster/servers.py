@@ -36,8 +36,9 @@ cluster {{
 class JournalServer:
     """One nats-server."""
 
-    def __init__(self, name: str, folder: Path, port: int, monitor: int, url: str) -> None:
+    def __init__(self, name: str, folder: Path, port: int, monitor: int, url: str, group: int | None) -> None:
         self.name = name
+        self._group = group
         self.folder = folder
         self.port = port
         self.monitor = monitor
@@ -53,7 +54,9 @@ class JournalServer:
             )
         with (self.folder / "log").open("ab") as log:
             arguments = [binary, "-c", str(self.folder / "server.conf")]
-            self.process = subprocess.Popen(arguments, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=self._group or 0
+            )
 
     def stop(self) -> None:
         """Stop politely: it hands its leaderships over first."""
@@ -89,9 +92,9 @@ class JournalServer:
 
 
 class JournalServers:
-    """Three of them in a folder."""
+    """Three of them in a folder, which may be that of earlier ones; in a process group, or one each."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, group: int | None = None) -> None:
         names = [f"journal-{number}" for number in range(1, _SERVERS + 1)]
         password = secrets.token_urlsafe(24)
         ports = _free_ports(3 * _SERVERS)
@@ -99,7 +102,7 @@ class JournalServers:
         self.servers: list[JournalServer] = []
         for index, name in enumerate(names):
             place = folder / name
-            (place / "store").mkdir(parents=True)
+            (place / "store").mkdir(parents=True, exist_ok=True)
             port, monitor, route = ports[index], ports[_SERVERS + index], ports[2 * _SERVERS + index]
             config = _CONFIG.format(
                 name=name,
@@ -114,7 +117,7 @@ class JournalServers:
             path.touch(0o600)
             path.write_text(config)
             url = f"nats://dex:{password}@127.0.0.1:{port}"
-            self.servers.append(JournalServer(name, place, port, monitor, url))
+            self.servers.append(JournalServer(name, place, port, monitor, url, group))
 
     @property
     def urls(self) -> tuple[str, ...]:
