@@ -47,7 +47,6 @@ def test_a_wait_that_runs_out_of_time_is_safe_to_repeat(trip: Dex, command: list
     """What the Steps wrote that it worked is no write of its own."""
     waited = trip("flow", *command, "--timeout", "500ms")
     assert (waited.code, waited.err) == (4, "error: timed out after 500ms; raise --timeout, or try again\n")
-    assert steps(trip) == {"Pack-1": "waiting"}
 
 
 @pytest.mark.spec("FL-10")

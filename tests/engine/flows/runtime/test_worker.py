@@ -349,3 +349,32 @@ def test_a_program_that_ends_while_it_works_ends_quietly(data_dir, end):
             child.say(f"f{number}")
         child.say(end)
         child.end()
+
+
+_END = """
+import sys, threading
+from dex import Flow, PersistenceSchema, Step, StepList, connect, graceful_complete
+inside = threading.Event()
+class A(Step[None]):
+    def execute(self, context, input):
+        inside.set()
+        while threading.main_thread().is_alive():
+            threading.Event().wait(0.001)
+        return graceful_complete(5)
+class Job(Flow[None]):
+    def get_persistence_schema(self):
+        return PersistenceSchema.of()
+    def get_steps(self):
+        return StepList.start_step(A)
+connect(sys.argv[1]).start_flow(Job, "a")
+inside.wait()
+"""
+
+
+@pytest.mark.spec("FL-08")
+def test_a_handler_that_ends_with_its_program_is_kept(data_dir):
+    """A program that never closes its client waits a moment for it, too."""
+    with Child(_END, data_dir) as child:
+        assert child.end() == []
+    with connect(data_dir) as client:
+        assert client.describe_flow("a").output == 5
