@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from dex.engine import freshness
 from dex.engine.clock import Clock, SystemClock
@@ -24,7 +25,7 @@ from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command
-from dex.wcl.errors import DexError, Unavailable
+from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
     from dex.engine.cluster.syncing import PartitionSync
@@ -35,6 +36,7 @@ R = TypeVar("R")
 
 _START_SECONDS = 30.0
 _OWNER_POLL_SECONDS = 0.05
+_WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 _NODES = frozenset({*MERGED, *OPERATIONS})  # commands of no one partition
 
 
@@ -84,9 +86,11 @@ class ClusterEngine:
         """Connect to the journal, begin to apply it, and own what nobody does; other nodes reach this one at `url`.
 
         Raises:
+            Refused: other nodes cannot reach that address.
             Unavailable: the journal servers do not answer.
             FailedPrecondition: the journal is not the one that this node belongs to.
         """
+        _refuse_wildcard(url)
         self._link.open()
         for part in self.partitions:
             self._link.insist(part.stream.make, _START_SECONDS)
@@ -279,3 +283,14 @@ class ClusterEngine:
             part.close()
         self._threads.shutdown()
         self._link.close()
+
+
+def _refuse_wildcard(url: str) -> None:
+    """Refuse an address that stands for all of a machine's own.
+
+    Raises:
+        Refused: it is one.
+    """
+    host = urlsplit(url).hostname or ""
+    if host in _WILDCARDS:
+        raise Refused(f"other nodes cannot reach this one at {host}", "give --host the address that they reach it at")

@@ -1,6 +1,7 @@
 """One node: an engine, the work that belongs to it, and the server in front of it, from start to stop (spec: K-01)."""
 
 import signal
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -54,8 +55,7 @@ def serve(
     """
     safe = terms.any_name or (terms.tokens is not None and tls is not None)
     listener = listen(address.host, address.port, anywhere=safe)
-    host, port = listener.getsockname()[:2]
-    url = f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}"
+    url = _url(address.host, listener, tls)
     lock = ServingLock(engine.data_dir)
     dispatcher = Dispatcher(engine)
     try:
@@ -69,6 +69,12 @@ def serve(
         dispatcher.close()
         lock.release()
         listener.close()
+
+
+def _url(host: str, listener: socket.socket, tls: ssl.SSLContext | None) -> str:
+    """Give where a server is reached: by the name that it was given, which its certificate may have."""
+    port = listener.getsockname()[1]
+    return f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def make_server(
