@@ -14,7 +14,8 @@ async function refresh() {
 
 async function load() {
   try {
-    const answer = await fetch("/", { cache: "no-store" });
+    // The page's own address may have a token in it, which a browser does not fetch by.
+    const answer = await fetch(`${location.origin}/`, { cache: "no-store" });
     if (!answer.ok) {
       return false;
     }

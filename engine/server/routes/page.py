@@ -31,7 +31,7 @@ ROUTES = (
         answer=_page,
         result=str,
         result_example="<!doctype html>…",
-        media_type="text/html; charset=utf-8",
+        media_type="text/html",
         headers={"content-security-policy": _POLICY},
     ),
     Route(
@@ -43,7 +43,7 @@ ROUTES = (
         result=str,
         result_example="body { margin: 0 }",
         public=True,
-        media_type="text/css; charset=utf-8",
+        media_type="text/css",
     ),
     Route(
         method="GET",
@@ -54,6 +54,6 @@ ROUTES = (
         result=str,
         result_example='"use strict";',
         public=True,
-        media_type="text/javascript; charset=utf-8",
+        media_type="text/javascript",
     ),
 )
