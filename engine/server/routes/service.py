@@ -47,6 +47,6 @@ ROUTES = (
         answer=_metrics,
         result=str,
         result_example="dex_commits_total 17.0\n",
-        media_type="text/plain; version=0.0.4; charset=utf-8",
+        media_type="text/plain; version=0.0.4",
     ),
 )
