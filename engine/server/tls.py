@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from pathlib import Path
+from typing import Any
 
 from dex.engine.server.guard import Connection
 from dex.wcl.errors import InputError
@@ -47,21 +48,33 @@ class Handshake(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin."""
-        transport.pause_reading()  # nothing is to be read as plain text meanwhile
         self._connection.arrive(transport)
-        self._shaking = asyncio.get_running_loop().create_task(self._shake(transport))
+        if not transport.is_closing():  # for the sake of others
+            self._shaking = asyncio.get_running_loop().create_task(self._shake(transport))
 
     def data_received(self, data: bytes) -> None:
-        """Keep what came encrypted before the connection was told."""
+        """Keep what comes before who is to read it: what decrypts, and then the connection."""
         self._early += data
+
+    def _hand_over(self, plain: asyncio.Transport) -> None:
+        """Give what decrypts the beginning of the handshake, which uvloop may have read before."""
+        decrypting: Any = plain.get_protocol()
+        while self._early and decrypting is not self:
+            buffer = decrypting.get_buffer(len(self._early))
+            size = min(len(buffer), len(self._early))
+            buffer[:size] = self._early[:size]
+            self._early = self._early[size:]
+            decrypting.buffer_updated(size)
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Forget a connection that ends before its time."""
         self._connection.forget()
 
     async def _shake(self, plain: asyncio.Transport) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._hand_over, plain)  # once the next line has begun, and before anything else is read
         try:
-            encrypted = await asyncio.get_running_loop().start_tls(
+            encrypted = await loop.start_tls(
                 plain, self, self._context, server_side=True, ssl_handshake_timeout=self._seconds
             )
         except OSError:  # an error of TLS is one too

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from ssl import SSLContext
 
 import httpx
 import pytest
@@ -59,11 +60,11 @@ class Server:
 
 
 @contextmanager
-def served(engine: LocalEngine, terms: Terms | None = None) -> Iterator[Server]:
+def served(engine: LocalEngine, terms: Terms | None = None, tls: SSLContext | None = None) -> Iterator[Server]:
     """Serve an engine on 127.0.0.1, as `dex serve` does."""
     listener = listen("127.0.0.1", 0)
     dispatcher, ready = Dispatcher(engine), threading.Event()
-    server = make_server(dispatcher, Terms() if terms is None else terms, ready.set)
+    server = make_server(dispatcher, Terms() if terms is None else terms, ready.set, tls=tls)
     thread = threading.Thread(target=server.run, args=([listener],), name="server")
     thread.start()
     ready.wait()
@@ -76,7 +77,7 @@ def served(engine: LocalEngine, terms: Terms | None = None) -> Iterator[Server]:
         listener.close()
 
 
-Serve = Callable[[Terms], Server]
+Serve = Callable[..., Server]
 
 
 @pytest.fixture
@@ -84,10 +85,10 @@ def serve_on() -> Iterator[Serve]:
     """Serve an engine of one's own on given terms."""
     with ExitStack() as stack:
 
-        def serve(terms: Terms) -> Server:
+        def serve(terms: Terms, tls: SSLContext | None = None) -> Server:
             engine = LocalEngine(stack.enter_context(fast_directory()) / "data")
             stack.callback(engine.close)
-            return stack.enter_context(served(engine, terms))
+            return stack.enter_context(served(engine, terms, tls))
 
         yield serve
 
