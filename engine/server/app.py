@@ -1,8 +1,8 @@
 """The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from litestar import HttpMethod, Litestar, Response
@@ -19,13 +19,14 @@ from dex.engine.server.call import Call, check_is_json
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.exchange import Exchange
 from dex.engine.server.front import Front
+from dex.engine.server.headers import Headers, first
 from dex.engine.server.health import Health
 from dex.engine.server.metrics import Metrics
-from dex.engine.server.responses import Bug, error_body
+from dex.engine.server.responses import Bug, error_body, error_headers, respond
 from dex.engine.server.route import Request, Route
 from dex.engine.server.routes import ROUTES
 from dex.engine.server.statuspage import StatusPage
-from dex.engine.server.streaming import Lines
+from dex.engine.server.streaming import send_lines
 from dex.engine.server.terms import Terms
 from dex.engine.server.tokens import ANYBODY, check
 from dex.wcl.errors import DexError, NotFound
@@ -34,6 +35,8 @@ from dex.wcl.wire import encode
 
 if TYPE_CHECKING:
     from dex.engine.server.syncing import Syncing
+
+MakeRequest: TypeAlias = Callable[[Callable[[Scope], None]], Request]
 
 _JSON = "application/json"
 
@@ -59,8 +62,8 @@ def make_app(
 
     app = Litestar(
         route_handlers=[
-            *(_options_handler(path) for path in {route.path for route in ROUTES}),
-            *(_handler(route, request) for route in ROUTES),
+            _handler(path, _Path([route for route in ROUTES if route.path == path], request))
+            for path in dict.fromkeys(route.path for route in ROUTES)
         ],
         openapi_config=None,
         request_max_body_size=None,
@@ -81,39 +84,59 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
     return routed
 
 
-def _handler(route: Route, make_request: Callable[[Callable[[Scope], None]], Request]) -> HTTPRouteHandler:
-    async def handle(request: HttpRequest[Any, Any, Any]) -> Response[Any]:
-        exchange = Exchange.of(request.scope)
+class _Path:
+    """Answers the requests of one path: each method by its route, and OPTIONS with the methods there are.
+
+    The framework is given it as an ASGI application, which costs a request half as much as its own responses do.
+    """
+
+    def __init__(self, routes: Sequence[Route], make_request: MakeRequest) -> None:
+        self._routes = {str(route.method): route for route in routes}
+        self._allow = ", ".join([*sorted(self._routes), "OPTIONS"]).encode()
+        self._make_request = make_request
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        method = scope["method"]  # type: ignore[typeddict-item]  # the framework sends requests alone here
+        route = self._routes.get(method)
+        if route is not None:
+            await self._answer(route, scope, receive, send)
+        elif method == "OPTIONS":
+            await respond(send, 204, [(b"allow", self._allow)], b"")
+        else:
+            headers, body = _told("Method Not Allowed")
+            await respond(send, 405, [*headers, (b"allow", self._allow)], body)
+
+    async def _answer(self, route: Route, scope: Any, receive: Receive, send: Send) -> None:
+        exchange = Exchange.of(scope)
         exchange.route = route.path
         try:
             may = _permission(route, exchange)
-            _check_path(request.scope["raw_path"])
+            _check_path(scope["raw_path"])
             if route.body is not None:
-                check_is_json(request.headers.get("content-type"))
-            call = Call(request.path_params, request.scope["query_string"], await request.body(), route.declared)
-            asked = make_request(may)
+                check_is_json(_text(first(scope["headers"], b"content-type")))
+            body = (await receive())["body"]  # type: ignore[typeddict-item]  # it was read whole before
+            asked = self._make_request(may)
             if route.stream:
                 asked.dispatcher.streams.check()
-            answer = await route.answer(call, asked)
+            answer = await route.answer(Call(scope["path_params"], scope["query_string"], body, route.declared), asked)
         except DexError as error:
             exchange.failure = error
-            return error_response(error)
+            content = error_body(error)
+            await respond(send, error.status, error_headers(content), content)
+            return
         if route.stream:
-            return Lines(answer, asked.dispatcher.streams)
+            await send_lines(answer, asked.dispatcher.streams, receive, send)
+            return
         content = answer if isinstance(answer, bytes) else encode(answer)
-        return Response(content, media_type=route.media_type, headers=route.headers)
-
-    return HTTPRouteHandler(_template(route.path), http_method=HttpMethod(route.method), status_code=200)(handle)
+        await respond(send, 200, route.response_headers(len(content)), content)
 
 
-def _options_handler(path: str) -> HTTPRouteHandler:
-    """Tell the methods of a path; the framework's own forgets all but one."""
-    allow = ", ".join([*sorted(route.method for route in ROUTES if route.path == path), "OPTIONS"])
+def _handler(path: str, answers: _Path) -> HTTPRouteHandler:
+    def handle() -> ASGIApp:
+        return answers
 
-    async def handle() -> Response[None]:
-        return Response(None, status_code=204, headers={"allow": allow})
-
-    return HTTPRouteHandler(_template(path), http_method=HttpMethod.OPTIONS, status_code=204)(handle)
+    return HTTPRouteHandler(_template(path), http_method=list(HttpMethod), sync_to_thread=False)(handle)
 
 
 def _template(path: str) -> str:
@@ -144,17 +167,11 @@ def _check_path(path: bytes) -> None:
         raise NotFound("the path has an empty segment", "leave no name in it empty, and end it without a slash")
 
 
-def error_response(error: DexError) -> Response[bytes]:
-    """Give the response that tells of an error."""
-    return Response(error_body(error), media_type=_JSON, status_code=error.status)
-
-
 def _refused_by_framework(_request: HttpRequest[Any, Any, Any], error: HTTPException) -> Response[bytes]:
     """Tell of what the framework refused in the form of every other error."""
     if error.status_code == 404:
-        return error_response(NotFound("there is no such path", "GET /openapi.json tells of all there are"))
-    told = {"type": "Refused", "kind": "http", "message": error.detail, "remedy": "see /openapi.json"}
-    body = msgspec.json.encode({"error": told})
+        return _response(NotFound("there is no such path", "GET /openapi.json tells of all there are"))
+    _, body = _told(error.detail)
     return Response(body, media_type=_JSON, status_code=error.status_code, headers=error.headers)
 
 
@@ -162,4 +179,19 @@ def _failed(request: HttpRequest[Any, Any, Any], error: Exception) -> Response[b
     """Tell of what nobody foresaw."""
     exchange = Exchange.of(request.scope)
     exchange.failure = Bug.logged(error, exchange.id)
-    return error_response(exchange.failure)
+    return _response(exchange.failure)
+
+
+def _response(error: DexError) -> Response[bytes]:
+    return Response(error_body(error), media_type=_JSON, status_code=error.status)
+
+
+def _text(header: bytes | None) -> str | None:
+    return None if header is None else header.decode("latin-1")
+
+
+def _told(detail: str) -> tuple[Headers, bytes]:
+    """Give the headers and the document of what the framework, and no part of the engine, refuses."""
+    told = {"type": "Refused", "kind": "http", "message": detail, "remedy": "see /openapi.json"}
+    body = msgspec.json.encode({"error": told})
+    return error_headers(body), body

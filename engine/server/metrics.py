@@ -39,6 +39,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=registry,
         )
+        self._by_labels: dict[tuple[str, str, str], Histogram] = {}
         self._commits = Counter("dex_commits", "Commits to the database", registry=registry)
         self._conflicts = Counter("dex_lock_conflicts", "Calls refused because of a lock", registry=registry)
         self._database = Gauge("dex_database_bytes", "Size of the database and its log", registry=registry)
@@ -47,8 +48,11 @@ class Metrics:
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that has ended."""
-        method = method if method in _METHODS else "other"
-        self._requests.labels(route, method, str(status)).observe(seconds)
+        key = route, method if method in _METHODS else "other", str(status)
+        observed = self._by_labels.get(key)
+        if observed is None:
+            observed = self._by_labels[key] = self._requests.labels(*key)
+        observed.observe(seconds)
 
     async def render(self) -> str:
         """Give all of them, those of sync included."""

@@ -4,6 +4,7 @@ import logging
 from http import HTTPStatus
 
 import msgspec
+from litestar.types import Send
 
 from dex.engine.server.headers import Headers, with_security
 from dex.wcl.errors import DexError
@@ -22,6 +23,12 @@ class Bug(DexError):
         """Log where an error comes from, and give what a client is told."""
         _log.error("a request failed by a bug", exc_info=error, extra={"fields": {"request_id": request_id}})
         return cls("this is a bug in dex", "look for the request id in the server's log", request_id=request_id)
+
+
+async def respond(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Send a whole response."""
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def error_body(error: DexError) -> bytes:

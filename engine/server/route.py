@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from dex.engine.server.call import Call, Parameter
 from dex.engine.server.dispatch import Dispatcher
+from dex.engine.server.headers import Headers
 from dex.engine.server.health import Health
 from dex.engine.server.metrics import Metrics
 from dex.engine.server.statuspage import StatusPage
@@ -58,6 +59,12 @@ class Route:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "declared", {parameter.name: parameter for parameter in self.parameters})
+
+    def response_headers(self, length: int) -> Headers:
+        """Give the headers of an answer of so many bytes."""
+        kind = f"{self.media_type}; charset=utf-8" if self.media_type.startswith("text/") else self.media_type
+        given = [(name.encode(), value.encode()) for name, value in self.headers.items()]
+        return [(b"content-type", kind.encode()), (b"content-length", str(length).encode()), *given]
 
 
 def reads(build: Callable[[Call], Command[Any]]) -> Answer:
