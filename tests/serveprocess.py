@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,20 @@ _PATIENCE = 60.0
 class ServeProcess:
     """A running `dex serve`; what it says on standard error is kept in a file."""
 
-    def __init__(self, home: Path, *arguments: str | Path, port: int = 0, name: str = "serve") -> None:
+    def __init__(
+        self,
+        home: Path,
+        *arguments: str | Path,
+        port: int = 0,
+        name: str = "serve",
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.home = home
         self._log = home / f"{name}.log"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [DEX, "serve", "--port", str(port), "--data-dir", home / "data", *arguments],
-                env={"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+                env={"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **(environ or {})},
                 cwd=home,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

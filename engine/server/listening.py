@@ -33,7 +33,7 @@ def listen(host: str, port: int, *, anywhere: bool = False) -> socket.socket:
     except Refused:
         listener.close()
         raise
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError, UnicodeError) as error:  # Python's own look at the name and port
         listener.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             remedy = "stop that, or choose another --port"
