@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
@@ -95,10 +96,12 @@ class Ownership:
         The flag tells whether the journal servers answered; where not, the nodes are those that were known before.
         """
         try:
-            self._members = self._link.call(self._leases.under("member"), _ANSWER_SECONDS)
+            found = self._link.call(self._leases.under("member"), _ANSWER_SECONDS)
         except (DexError, *LINK_ERRORS) as error:
             _log.info("the nodes are not known now: %s", error)
             return self._members, False
+        others = [holder for holder in found if holder.node != self._holder.node]
+        self._members = sorted([*others, self._holder], key=attrgetter("node"))
         return self._members, True
 
     def drain(self, seconds: float) -> list[int]:
@@ -184,6 +187,9 @@ class Ownership:
                 rest = await self._look(part, lease)
             except LINK_ERRORS as error:
                 _log.info("the lease of partition %d: %s", part.number, str(error) or type(error).__name__)
+                rest = _LOOK_SECONDS
+            except Exception:  # a task that ended would keep its partition from everybody
+                _log.exception("the lease of partition %d", part.number)
                 rest = _LOOK_SECONDS
             if self._acting[part.number] and not lease.is_held:
                 await self._in_thread(self._step_down, part)
