@@ -4,6 +4,7 @@ import sys
 
 from dex.engine.client import Client, connect
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PageRecords, PutRow
+from dex.wcl.errors import DexError
 
 SETUP = (
     "DEFINE STATESTORE IF NOT EXISTS s KEYS u UNIQUE, g; DEFINE FEED IF NOT EXISTS f;"
@@ -20,7 +21,9 @@ def carry_out(client: Client, number: int) -> bool:
         return client.execute(AppendRecords(feed="f", records=records, mutation_id=f"m{number}")).replayed
     if number % 4 == 2:
         puts = [PutRow(store="s", key=key + b"-%d" % i, payload=key, named={"g": number}) for i in range(BATCH)]
-        client.engine.execute_many(puts)
+        for result in client.engine.execute_many(puts):
+            if isinstance(result, DexError):
+                raise result
         return False
     put = PutRow(store="s", key=key, payload=key, named={"u": number}, mutation_id=f"m{number}")
     return client.execute(put).replayed
