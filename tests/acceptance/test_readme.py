@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,35 @@ def test_the_python_of_the_readme_prints_what_it_says(tmp_path: Path, block: str
     done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == re.findall(r"print\(.*\)  # (.*)", block)
+
+
+def service(language: str) -> str:
+    """Give the block of a language in the section about running it as a service."""
+    section = README.partition("## Running it as a service")[2].partition("\n## ")[0]
+    (block,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    return str(block)
+
+
+@pytest.mark.spec("K-01", "K-02")
+def test_the_server_of_the_readme_runs(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port = place.getsockname()[1]
+    script = service("sh").replace("dex serve", f"dex serve --port {port}").replace("7171", str(port))
+    environ = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "-euc", script], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr + (tmp_path / "serve.log").read_text()
+    assert '"ready":true' in done.stdout
+    assert '"accounts.events"' in done.stdout
+    assert 'dex_http_request_seconds_count{method="GET",route="/v1/feeds",status="200"} 1.0' in done.stdout
+
+
+@pytest.mark.spec("K-01")
+def test_the_unit_of_the_readme_starts_what_there_is(tmp_path: Path) -> None:
+    (start,) = re.findall(r"^ExecStart=\S*/dex (.*)$", service("ini"), re.MULTILINE)
+    here = start.replace("/var/lib/dex", str(tmp_path)).replace("/etc/dex", str(tmp_path))
+    done = subprocess.run(
+        [Path(sys.executable).with_name("dex"), *here.split()], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert f"cannot read {tmp_path}/tokens.yaml" in done.stderr, "all options are known, and the file is not there"
