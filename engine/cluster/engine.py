@@ -23,6 +23,7 @@ from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
+from dex.engine.remote.trying import is_repeatable
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, Refused, Unavailable
@@ -99,7 +100,7 @@ class ClusterEngine:
         self._link.insist(leases.make, _START_SECONDS)
         made = partial(shared_secret, self._link, self.settings.name, self.settings.replicas)
         self.secret = self._link.insist(made, _START_SECONDS)
-        self._forwarding = Forwarding(self.secret, self._timeout)
+        self._forwarding = Forwarding(self.secret)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
@@ -148,7 +149,7 @@ class ClusterEngine:
                 if self.ownership.owns(part.number):
                     return part.execute(command)
                 if owner is not None and owner.node != self.settings.node:
-                    return self._forwarding.send(owner, command)
+                    return self._forwarding.send(owner, command, self._patience(command))
             except Unavailable as error:
                 if not may_repeat(command, error) or time.monotonic() > deadline:
                     raise
@@ -157,6 +158,10 @@ class ClusterEngine:
                     f"partition {part.number} has no owner", "try again; `dex cluster status` shows who owns what"
                 )
             time.sleep(_OWNER_POLL_SECONDS)
+
+    def _patience(self, command: Command[Any]) -> float:
+        """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""
+        return min(self._timeout, self.settings.lease_seconds) if is_repeatable(command) else self._timeout
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands; those of one partition in order, and those of several at once.

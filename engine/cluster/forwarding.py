@@ -22,19 +22,18 @@ R = TypeVar("R")
 class Forwarding:
     """Connections to the other nodes, by their URLs."""
 
-    def __init__(self, secret: str, timeout: float) -> None:
+    def __init__(self, secret: str) -> None:
         self._secret = secret
-        self._timeout = timeout
         self._engines: dict[tuple[str, float], RemoteEngine] = {}
         self._lock = threading.Lock()
 
-    def send(self, node: Holder, command: Command[R], seconds: float | None = None) -> R:
-        """Have another node carry out a command, within the usual time or some seconds.
+    def send(self, node: Holder, command: Command[R], seconds: float) -> R:
+        """Have another node carry out a command within some seconds, beyond what it waits by itself.
 
         Raises:
             DexError: what it says; Unavailable where it does not answer.
         """
-        return self._engine(node.url, self._timeout if seconds is None else seconds).execute(command)
+        return self._engine(node.url, seconds).execute(command)
 
     def _engine(self, url: str, timeout: float) -> RemoteEngine:
         with self._lock:

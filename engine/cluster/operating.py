@@ -131,7 +131,7 @@ class Operating:
         if holder is None:
             known = ", ".join(holder.node for holder in holders)
             raise NotFound(f"no node is named {command.node!r}", f"the nodes are {known}", node=command.node)
-        return self._forwarding.send(holder, command)
+        return self._forwarding.send(holder, command, _DRAIN_SECONDS + _ASK_SECONDS)
 
 
 OPERATIONS: dict[type[Command[Any]], Callable[[Operating, Any], Any]] = {

@@ -188,7 +188,7 @@ class Ownership:
             except LINK_ERRORS as error:
                 _log.info("the lease of partition %d: %s", part.number, str(error) or type(error).__name__)
                 rest = _LOOK_SECONDS
-            except Exception:  # a task that ended would keep its partition from everybody
+            except Exception:  # noqa: BLE001  # a task that ended would keep its partition from everybody
                 _log.exception("the lease of partition %d", part.number)
                 rest = _LOOK_SECONDS
             if self._acting[part.number] and not lease.is_held:

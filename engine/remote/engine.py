@@ -25,6 +25,8 @@ _MOST_BYTES = 4 * 1024 * 1024
 # What a server may take to answer beyond the time that a command waits by itself.
 _MARGIN_SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
+# How long one of several servers is waited for before another one is asked the same.
+_TURN_SECONDS = 10.0
 
 
 class RemoteEngine:
@@ -98,10 +100,13 @@ class RemoteEngine:
         waits = max((getattr(command, "wait_ms", 0) for command in commands), default=0) / 1000
         deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS if waits else 0)
         repeatable = all(is_repeatable(command) for command in commands)
+        # One that hangs is no reason to leave the others unasked.
+        turn = waits + _TURN_SECONDS if repeatable and len(self.endpoints) > 1 else float("inf")
 
         def attempt(endpoint: Endpoint) -> R:
             url = endpoint.url + self._path
-            return read_reply(url, lambda: self._post(url, content, deadline), read)
+            until = min(deadline, time.monotonic() + turn)
+            return read_reply(url, lambda: self._post(url, content, until), read)
 
         try:
             return self._trying.run(attempt, deadline, repeatable=repeatable)
