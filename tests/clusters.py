@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import count, cycle
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from nats.js.errors import NotFoundError
 
 from dex.engine.cluster.engine import ClusterEngine
+from dex.engine.cluster.link import Link
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.settings import ClusterSettings
 from dex.wcl.commands import Command
@@ -20,6 +21,7 @@ R = TypeVar("R")
 
 _NAMES = count(1)
 _SECONDS = 30.0
+_NOWHERE = "http://127.0.0.1:9"
 
 
 @contextmanager
@@ -58,7 +60,7 @@ class Cluster:
         told = ClusterSettings(node=node, **{**self._settings, **settings})
         engine = ClusterEngine(self.folder / node, told, **self._options)
         try:
-            engine.start()
+            engine.serve_at(_NOWHERE)
         except BaseException:
             engine.close()
             raise
@@ -71,22 +73,26 @@ class Cluster:
 
     def close(self) -> None:
         """Stop all nodes and delete what the cluster has on the journal servers."""
-        if not self.nodes:
-            self.join("last")
-        link = next(iter(self.nodes.values()))._link
-        streams = [f"{self.name}-journal-{number}" for number in range(self._settings["partitions"])]
         with ExitStack() as stack:
+            stack.callback(_delete_streams, self._settings["servers"], self.name)
             for node in self.nodes.values():
                 stack.callback(node.close)
-            for stream in streams:
-                link.call(_delete(link.js, stream), _SECONDS)
 
 
-async def _delete(js: Any, stream: str) -> None:
+def _delete_streams(servers: Sequence[str], cluster: str) -> None:
+    link = Link(servers, "cleaning")
+    link.open()
     try:
-        await js.delete_stream(stream)
-    except NotFoundError:
-        return
+        link.insist(partial(_delete, link, cluster), _SECONDS)
+    finally:
+        link.close()
+
+
+async def _delete(link: Link, cluster: str) -> None:
+    for info in await link.js.streams_info():
+        name = str(info.config.name)
+        if name.removeprefix("OBJ_").removeprefix("KV_").startswith(f"{cluster}-"):
+            await link.js.delete_stream(name)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from dex.engine import freshness
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.cluster.forwarding import Forwarding, may_repeat, shared_secret
 from dex.engine.cluster.leases import Leases
@@ -19,7 +18,7 @@ from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
-from dex.engine.cluster.stream import Stream
+from dex.engine.cluster.suggesting import with_names_of_all
 from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
@@ -65,15 +64,14 @@ class ClusterEngine:
         self._forwarding: Forwarding
         self._operating: Operating
         self.ownership: Ownership
-        freshness.serve_as(settings.node)
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
         self.partitions = [
             Partition(
                 number,
+                settings,
                 data_dir,
                 self._link,
-                Stream(self._link, settings.name, number, settings.replicas),
                 clock=clock or SystemClock(),
                 timeout=timeout,
                 retention=retention,
@@ -119,7 +117,10 @@ class ClusterEngine:
         if type(command) in OPERATIONS:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
-        return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
+        try:
+            return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
+        except Refused as error:
+            raise self._suggesting(error) from error
 
     def execute_here(self, command: Command[R]) -> R:
         """Carry out a command that another node has forwarded to this one, as the owner of its partition.
@@ -200,9 +201,12 @@ class ClusterEngine:
         if any(hasattr(commands[index], "flow_id") for index in indexes):
             self._run(indexes, commands, results, None)
             return
-        found = part.engine.execute_many([commands[index] for index in indexes])
+        found = part.execute_many([commands[index] for index in indexes])
         for index, result in zip(indexes, found, strict=True):
-            results[index] = result
+            results[index] = self._suggesting(result) if isinstance(result, Refused) else result
+
+    def _suggesting(self, error: Refused) -> Refused:
+        return with_names_of_all(error, [part.execute for part in self.partitions])
 
     def _attempt(self, command: Command[Any]) -> Any | DexError:
         try:

@@ -1,19 +1,18 @@
 """One partition on one node: the embedded engine on a file of its own, behind the partition's stream."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from dex.engine.clock import Clock
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.writer import ReplicatedWriter
 from dex.engine.housekeeping import Retention
 from dex.engine.local import LocalEngine
-from dex.wcl.commands import Command, Freshness
-from dex.wcl.errors import Conflict, Unavailable
+from dex.wcl.commands import Command, Freshness, StoreDescription, StorePage, StoreRow, StoreRows, Written
+from dex.wcl.errors import Conflict, DexError, Unavailable
 
 if TYPE_CHECKING:
     from dex.engine.flows.registry import Registry
@@ -27,9 +26,9 @@ class Partition:
     def __init__(
         self,
         number: int,
+        settings: ClusterSettings,
         data_dir: Path,
         link: Link,
-        stream: Stream,
         *,
         clock: Clock,
         timeout: float,
@@ -38,7 +37,8 @@ class Partition:
         attribute_stores: Collection[str],
     ) -> None:
         self.number = number
-        self.stream = stream
+        self._node = settings.node
+        self.stream = stream = Stream(link, settings.name, number, settings.replicas)
         self.writer: ReplicatedWriter
 
         def replicate(inner: Any) -> Any:
@@ -65,6 +65,22 @@ class Partition:
         if getattr(command, "strict", False):
             self._catch_up(command)
         return self._told(self.engine.execute(command))  # type: ignore[no-any-return]  # as the command declares
+
+    def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
+        """Carry out commands in order; each succeeds or fails alone, and neighbouring mutations go out together."""
+        if any(getattr(command, "strict", False) for command in commands):
+            return [self._attempt(command) for command in commands]
+        try:
+            self._check()
+        except Unavailable as error:
+            return [error] * len(commands)
+        return [self._told(result) for result in self.engine.execute_many(commands)]
+
+    def _attempt(self, command: Command[Any]) -> Any | DexError:
+        try:
+            return self.execute(command)
+        except DexError as error:
+            return error
 
     def has_store(self, name: str) -> bool:
         """Tell whether a store of this name, dropped or not, is this partition's."""
@@ -97,14 +113,23 @@ class Partition:
     def freshness(self, found: Freshness) -> Freshness:
         """Give evidence of how current an answer is, with what is known to be committed elsewhere."""
         committed = max(found.committed_seq, self.stream.last_seq)
-        return msgspec.structs.replace(found, committed_seq=committed, behind=committed - found.applied_seq)
+        return Freshness(found.applied_seq, committed, committed - found.applied_seq, self._node)
 
     def _told(self, result: Any) -> Any:
-        found = getattr(result, "freshness", result if isinstance(result, Freshness) else None)
-        if found is None:
-            return result
-        fresh = self.freshness(found)
-        return fresh if isinstance(result, Freshness) else msgspec.structs.replace(result, freshness=fresh)
+        """Give a result with this node's evidence of how current it is."""
+        match result:
+            case Freshness():
+                return self.freshness(result)
+            case StoreDescription():
+                result.committed_seq = max(result.committed_seq, self.stream.last_seq)
+                result.behind = result.committed_seq - result.applied_seq
+            case StorePage(rows=[first, *_]) if first.freshness is not None:
+                fresh = self.freshness(first.freshness)
+                for row in result.rows:
+                    row.freshness = fresh
+            case StoreRow(freshness=Freshness() as found) | StoreRows(freshness=found) | Written(freshness=found):
+                result.freshness = self.freshness(found)
+        return result
 
     def _check(self) -> None:
         """Refuse to answer from a file that is not kept current any more.

@@ -17,7 +17,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
 from dex.engine.cluster.link import Link
-from dex.wcl.errors import FailedPrecondition, Unavailable
+from dex.wcl.errors import FailedPrecondition, Refused, Unavailable
 
 PushSubscription: TypeAlias = JetStreamContext.PushSubscription
 
@@ -31,6 +31,7 @@ _DUPLICATE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
 _ID = "Nats-Msg-Id"
 _MOST_AT_ONCE = 1000
+_HEADER_BYTES = 1024
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -102,9 +103,15 @@ class Stream:
         """Append a message and give its position; `deadline` is by the monotonic clock.
 
         Raises:
+            Refused: the message is larger than the journal servers take.
             Unavailable: nobody has answered in time, and the message may still be committed.
         """
         data = _encode(message)
+        if len(data) > self._link.nc.max_payload - _HEADER_BYTES:
+            raise Refused(
+                f"the command takes {len(data)} bytes in the journal, and its servers take {self._link.nc.max_payload}",
+                "send less at once, or raise max_payload of the servers",
+            )
         headers = {_ID: message_id}
         until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
         while True:

@@ -28,6 +28,9 @@ __all__ = ["journal_servers"]
 
 ENGINES = os.environ.get("DEX_TEST_ENGINES", "embedded,http").split(",")
 
+ONE_FILE = pytest.mark.parametrize("engine", [name for name in ENGINES if name != "cluster"], indirect=True)
+"""Marks a test of what holds on one file alone: positions without gaps, and nothing to wait for."""
+
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
@@ -82,7 +85,7 @@ def engine(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Engine]
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out, on the cluster, the tests that look into the embedded engine."""
-    inside = [item for item in items if _is_on_cluster(item) and "local" in getattr(item, "fixturenames", ())]
+    inside = [item for item in items if _is_on_cluster(item) and "data_dir" in getattr(item, "fixturenames", ())]
     config.hook.pytest_deselected(items=inside)
     items[:] = [item for item in items if item not in inside]
 

@@ -56,6 +56,7 @@ def test_committed_history_is_materialised_and_new_records_follow(client):
     store = _define(client)
     _append(client, b"new", b"n")
     assert store.get("new", strict=True, wait_ms=60_000).payload == b"n"
+    client.engine.settle()
     assert len(list(store.iterate())) == 201
     _append(client, b"newer", b"m")
     newer = store.get("newer")
