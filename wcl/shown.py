@@ -11,10 +11,12 @@ def shown(value: Any) -> str:
         return repr(_cut(value))
     import msgspec
 
-    from dex.wcl.values import value_to_json
+    from dex.wcl.edge import to_edge
 
     try:
-        return _cut(msgspec.json.encode(value_to_json(value), enc_hook=repr).decode())
+        return _cut(msgspec.json.encode(to_edge(value)).decode())
+    except TypeError:  # no value of ours
+        return _cut(repr(value))
     except RecursionError:
         return "a value nested too deeply to be shown"
 

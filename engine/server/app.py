@@ -1,7 +1,7 @@
 """The HTTP application: every route of ROUTES, served by Litestar (spec: K-01)."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -58,7 +58,7 @@ def make_app(
     page = StatusPage(dispatcher, failures, syncing)
 
     def request(may: Callable[[Scope], None]) -> Request:
-        return Request(dispatcher, may, health, metrics, page)
+        return Request(dispatcher, may, health, metrics, page, _document)
 
     app = Litestar(
         route_handlers=[
@@ -71,6 +71,13 @@ def make_app(
         logging_config=None,
     )
     return Front(_with_raw_paths(app), metrics, failures, terms or Terms())
+
+
+@cache
+def _document() -> bytes:
+    from dex.engine.server.openapi import document
+
+    return document(ROUTES)
 
 
 def _with_raw_paths(app: ASGIApp) -> ASGIApp:

@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, made from the routes and the types that they name (spec: K-01)."""
 
 import re
-from functools import cache
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -10,7 +10,6 @@ import msgspec
 from dex import __version__
 from dex.engine.server.call import Parameter
 from dex.engine.server.route import Route
-from dex.engine.server.routes import ROUTES
 from dex.engine.server.streaming import NDJSON
 from dex.wcl.schema import schemas_of
 from dex.wcl.wire import encode, to_json
@@ -60,17 +59,16 @@ _FAILURE = {
 _TYPES = {str: "string", bytes: "string", int: "integer", bool: "boolean"}
 
 
-@cache
-def document() -> bytes:
-    """Give the document as JSON."""
-    return msgspec.json.encode(_document())
+def document(routes: Sequence[Route]) -> bytes:
+    """Give the document of some routes as JSON."""
+    return msgspec.json.encode(_document(routes))
 
 
-def _document() -> dict[str, Any]:
-    types = [kind for route in ROUTES for kind in (route.result, route.body)]
+def _document(routes: Sequence[Route]) -> dict[str, Any]:
+    types = [kind for route in routes for kind in (route.result, route.body)]
     schemas, named = schemas_of(types, "#/components/schemas/{name}")
     paths: dict[str, Any] = {}
-    for route, result, body in zip(ROUTES, schemas[::2], schemas[1::2], strict=True):
+    for route, result, body in zip(routes, schemas[::2], schemas[1::2], strict=True):
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, result, body)
     return {
         "openapi": "3.1.0",

@@ -19,13 +19,17 @@ Items: TypeAlias = AsyncIterator[list[Any]]
 
 @dataclass(frozen=True)
 class Request:
-    """Who asks, and what carries it out. `may` refuses what the token's scope does not allow."""
+    """Who asks, and what carries it out. `may` refuses what the token's scope does not allow.
+
+    `document` gives the OpenAPI document of all routes, which no route knows by itself.
+    """
 
     dispatcher: Dispatcher
     may: Callable[[Scope], None]
     health: Health
     metrics: Metrics
     page: StatusPage
+    document: Callable[[], bytes]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,8 @@ from dex.engine.server.call import Call
 from dex.engine.server.route import Request, Route
 
 
-async def _document(_call: Call, _request: Request) -> bytes:
-    from dex.engine.server.openapi import document
-
-    return document()
+async def _document(_call: Call, request: Request) -> bytes:
+    return request.document()
 
 
 ROUTES = (

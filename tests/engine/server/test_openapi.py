@@ -15,7 +15,7 @@ from dex.engine.server.routes import ROUTES
 
 pytestmark = pytest.mark.spec("K-01")
 
-DOCUMENT = json.loads(document())
+DOCUMENT = json.loads(document(ROUTES))
 BY_PATH = pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 
 

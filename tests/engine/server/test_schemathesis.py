@@ -13,6 +13,7 @@ from schemathesis.specs.openapi import checks
 from dex.engine.client import Client
 from dex.engine.local import LocalEngine
 from dex.engine.server.openapi import document
+from dex.engine.server.routes import ROUTES
 from dex.samples.chunked_subscribers import ChunkedSubscribers
 from dex.samples.customer_directory import CustomerDirectory
 from dex.samples.order_flow import PAYMENTS, Order, OrderFlow
@@ -50,7 +51,7 @@ def url() -> Iterator[str]:
         engine.close()
 
 
-schema = schemathesis.openapi.from_dict(msgspec.json.decode(document()))
+schema = schemathesis.openapi.from_dict(msgspec.json.decode(document(ROUTES)))
 OPERATIONS = {operation.label: operation for operation in (found.ok() for found in schema.get_all_operations())}
 # Tails and watches go on for as long as somebody reads; without query and body there is nothing to get wrong.
 SENT = [
