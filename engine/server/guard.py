@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from enum import Enum
+from itertools import islice
 from types import NoneType
 from typing import Any
 
@@ -23,6 +24,8 @@ from dex.wcl.errors import DexError, InputError
 
 _log = logging.getLogger("dex.server")
 _NEVER = float("inf")
+# Closing thousands in one go would keep everybody else waiting.
+_AT_ONCE = 100
 _LAST_WORDS_SECONDS = 2.0
 # A client that sends too much is read on for this many times the limit, so that it gets to see its answer.
 _MOST_DROPPED = 4
@@ -66,10 +69,12 @@ class Connections:
         """Tell that a connection does not wait for its client."""
         self._waiting.pop(connection, None)
 
-    def expire(self, now: float) -> None:
-        """Close those whose deadline has passed."""
-        for connection in [found for found in self._waiting if found.deadline <= now]:
+    def expire(self, now: float) -> bool:
+        """Close some of those whose deadline has passed; tell whether there may be more."""
+        late = list(islice((found for found in self._waiting if found.deadline <= now), _AT_ONCE))
+        for connection in late:
             connection.expire()
+        return len(late) == _AT_ONCE
 
 
 class _Reading(Enum):

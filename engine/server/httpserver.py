@@ -19,6 +19,7 @@ _log = logging.getLogger("dex.server")
 
 _STALLED_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
+_REST_SECONDS = 0.02
 
 
 class HttpServer(uvicorn.Server):
@@ -62,8 +63,8 @@ class HttpServer(uvicorn.Server):
 
     async def _expire(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            self._connections.expire(asyncio.get_running_loop().time())
+            more = self._connections.expire(asyncio.get_running_loop().time())
+            await asyncio.sleep(_REST_SECONDS if more else _LOOK_SECONDS)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted, as far as clients take their answers."""
