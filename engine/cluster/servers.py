@@ -133,7 +133,7 @@ class JournalServers:
         for server in self.servers:
             server.start()
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not all(_is_healthy(server) for server in self.servers):
+        while not all(is_healthy(server) for server in self.servers):
             if time.monotonic() > deadline:
                 raise Unavailable(
                     "the journal servers did not come up", f"see the logs in {self.servers[0].folder.parent}"
@@ -147,7 +147,8 @@ class JournalServers:
             server.kill()
 
 
-def _is_healthy(server: JournalServer) -> bool:
+def is_healthy(server: JournalServer) -> bool:
+    """Tell whether a server answers, and has all that the others have."""
     import httpx
 
     try:
