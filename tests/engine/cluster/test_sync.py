@@ -1,0 +1,70 @@
+"""Attribute Store sync in a cluster: each partition by its owner, fenced by the lease (on a real PostgreSQL)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.cluster.servers import JournalServers
+from dex.engine.flows.registry import Registry
+from dex.engine.sync.config import SyncConfig, SyncRetryPolicy
+from tests.clusters import Cluster, journal_servers, new_cluster
+from tests.engine.sync.conftest import store_config
+from tests.engine.sync.worker.flow import TOTAL, Order, synced_to
+from tests.engine.sync.worker.running import until
+from tests.postgres import Database, database, postgres
+
+__all__ = ["database", "journal_servers", "postgres"]
+
+FLOWS = [f"order-{number}" for number in range(6)]
+TABLES = """
+CREATE TABLE orders (id text PRIMARY KEY, "Total" bigint, "Note" text, "Secret" text);
+CREATE TABLE items (id text, item text, value bigint, PRIMARY KEY (id, item));
+"""
+
+
+def registry() -> Registry:
+    found = Registry()
+    found.register(Order())
+    return found
+
+
+def config_of(dsn: str) -> Callable[[], SyncConfig]:
+    store = store_config(dsn, maps={"Items": ("items", "item")})
+    retry = SyncRetryPolicy(initial_interval=0.02, maximum_interval=0.1)
+    return lambda: SyncConfig(stores={"orders": store}, lease_duration=1.2, retry=retry)
+
+
+def totals(database: Database) -> dict[str, int]:
+    return dict(database.rows('SELECT id, "Total" FROM orders'))
+
+
+def owned(cluster: Cluster, node: str) -> list[int]:
+    engine = cluster.nodes[node]
+    return [part.number for part in engine.partitions if engine.ownership.owns(part.number)]
+
+
+@pytest.mark.spec("K-05", "Y-16")
+def test_rows_follow_the_flows_whoever_owns_their_partition(
+    journal_servers: JournalServers, database: Database
+) -> None:
+    """All that a node leaves behind is written by the next owner, under a token above those of the first."""
+    database.execute(TABLES)
+    options = {"registry": registry, "attribute_stores": ["orders"], "sync_config": config_of(database.dsn)}
+    with new_cluster(journal_servers, ("a",), settings={"lease_seconds": 2.0}, **options) as cluster:
+        first = Client(cluster.nodes["a"])
+        until(lambda: len(owned(cluster, "a")) == 2)
+        for number, flow_id in enumerate(FLOWS):
+            first.start_flow(Order, flow_id, options=synced_to("orders").with_attribute(TOTAL, number))
+        until(lambda: totals(database) == {flow_id: number for number, flow_id in enumerate(FLOWS)})
+        tokens = dict(database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing"))
+        cluster.join("b")
+        for number, flow_id in enumerate(FLOWS):
+            first.set_attributes(flow_id, {"Total": 100 + number})
+        cluster.leave("a")
+        until(lambda: len(owned(cluster, "b")) == 2)
+        second = Client(cluster.nodes["b"])
+        second.set_attributes(FLOWS[0], {"Total": 7})
+        until(lambda: totals(database) == {FLOWS[0]: 7, **{f: 100 + n for n, f in enumerate(FLOWS) if n}})
+        later = dict(database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing"))
+        assert all(later[scope] > token for scope, token in tokens.items())
