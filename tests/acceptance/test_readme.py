@@ -49,11 +49,16 @@ def test_the_python_of_the_readme_prints_what_it_says(tmp_path: Path, block: str
     assert done.stdout.splitlines() == re.findall(r"print\(.*\)  # (.*)", block)
 
 
+def section(title: str, language: str) -> list[str]:
+    """Give the blocks of a language in a section."""
+    text = README.partition(f"## {title}")[2].partition("\n## ")[0]
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
 def service(language: str) -> str:
     """Give the block of a language in the section about running it as a service."""
-    section = README.partition("## Running it as a service")[2].partition("\n## ")[0]
-    (block,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
-    return str(block)
+    (block,) = section("Running it as a service", language)
+    return block
 
 
 @pytest.mark.spec("K-01", "K-02")
@@ -77,5 +82,32 @@ def test_the_unit_of_the_readme_starts_what_there_is(tmp_path: Path) -> None:
     here = start.replace("/var/lib/dex", str(tmp_path)).replace("/etc/dex", str(tmp_path))
     done = subprocess.run(
         [Path(sys.executable).with_name("dex"), *here.split()], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert f"cannot read {tmp_path}/tokens.yaml" in done.stderr, "all options are known, and the file is not there"
+
+
+@pytest.mark.spec("K-09")
+def test_the_configuration_of_journal_servers_in_the_readme_is_one(tmp_path: Path) -> None:
+    (text,) = section("More than one machine", "conf")
+    config = tmp_path / "nats.conf"
+    config.write_text(text.replace("/var/lib/nats", str(tmp_path)))
+    server = Path(sys.executable).with_name("nats-server")
+    done = subprocess.run([server, "-t", "-c", config], capture_output=True, text=True, check=False, timeout=60)
+    assert "configuration file" in done.stderr
+    assert "is valid" in done.stderr
+
+
+@pytest.mark.spec("K-09")
+def test_the_unit_of_a_node_in_the_readme_starts_what_there_is(tmp_path: Path) -> None:
+    _, unit = section("More than one machine", "ini")
+    (start,) = re.findall(r"^ExecStart=\S*/dex (.*)$", unit, re.MULTILINE)
+    here = start.replace("/var/lib/dex", str(tmp_path)).replace("/etc/dex", str(tmp_path))
+    done = subprocess.run(
+        [Path(sys.executable).with_name("dex"), *here.split()],
+        env=os.environ | {"DEX_CLUSTER": "nats://127.0.0.1:1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert f"cannot read {tmp_path}/tokens.yaml" in done.stderr, "all options are known, and the file is not there"
