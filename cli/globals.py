@@ -28,7 +28,9 @@ def _keep(ctx: Any, parameter: Any, value: Any) -> None:
 
 
 def _option(*names: str, help: str, **more: Any) -> TyperOption:  # noqa: A002 - Typer's own name for it
-    return TyperOption(param_decls=list(names), expose_value=False, callback=_keep, help=help, **more)
+    # Click keeps values by name, so that without one of its own `--token` would take an argument TOKEN's value.
+    own_name = f"global{names[-1].replace('-', '_')}"
+    return TyperOption(param_decls=[own_name, *names], expose_value=False, callback=_keep, help=help, **more)
 
 
 def _flag(*names: str, help: str) -> TyperOption:  # noqa: A002 - as above

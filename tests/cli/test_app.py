@@ -77,6 +77,14 @@ def _own_examples(path: tuple[str, ...], examples: str) -> Iterator[list[str]]:
             words.append(token)
 
 
+@pytest.mark.spec("X-08")
+@pytest.mark.parametrize("path", [path for path, _ in LEAVES], ids=" ".join)
+def test_no_argument_of_a_command_is_taken_for_an_option_of_another(path: tuple[str, ...]) -> None:
+    """Values are kept by parameter, and no two of a command share a name: an argument TOKEN is no `--token`."""
+    names = [parameter.name for parameter in load(path).params]
+    assert len(names) == len(set(names))
+
+
 @pytest.mark.spec("X-08", "X-03")
 @pytest.mark.parametrize(
     ("args", "hint"),
