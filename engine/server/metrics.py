@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.sync.metrics import as_seen_from_outside
+from dex.wcl.commands.cluster import NodeReport, ShowNode
 from dex.wcl.commands.sync import ShowSyncTotals
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Metrics:
         self._database = Gauge("dex_database_bytes", "Size of the database and its log", registry=registry)
         self._journal = Gauge("dex_journal_bytes", "Size of the records in the journal", registry=registry)
         self._open = Gauge("dex_http_connections", "Open connections", registry=registry)
+        self._partitions = _Partitions(registry) if dispatcher.engine.secret else None
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that has ended."""
@@ -62,6 +64,8 @@ class Metrics:
         self._database.set(vitals.database_bytes)
         self._journal.set(vitals.journal_bytes)
         self._open.set(self._connections())
+        if self._partitions is not None:
+            self._partitions.set(await self._dispatcher.execute(ShowNode()))
         lines = generate_latest(self._registry).decode().splitlines(keepends=True)
         return "".join(line for line in lines if "_created" not in line) + await self._sync()
 
@@ -69,6 +73,29 @@ class Metrics:
         if self._syncing is not None:
             return self._syncing.metrics()
         return as_seen_from_outside(await self._dispatcher.execute(ShowSyncTotals()))
+
+
+class _Partitions:
+    """What a node of a cluster has of each partition (spec: K-09)."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(f"dex_partition_{name}", text, ["partition"], registry=registry)
+
+        self._owned = gauge("owned", "Whether this node owns the partition")
+        self._epoch = gauge("epoch", "The epoch in which it owns it, 0 where it does not")
+        self._applied = gauge("applied", "The last position that this node has applied")
+        self._behind = gauge("behind", "Committed positions that it has not applied")
+        self._faults = gauge("faults", "Whether its copy is not kept current any more")
+
+    def set(self, report: NodeReport) -> None:
+        for copy in report.copies:
+            number = str(copy.partition)
+            self._owned.labels(number).set(copy.epoch > 0)
+            self._epoch.labels(number).set(copy.epoch)
+            self._applied.labels(number).set(copy.applied)
+            self._behind.labels(number).set(copy.committed - copy.applied)
+            self._faults.labels(number).set(copy.fault is not None)
 
 
 def _set(counter: Counter, total: int) -> None:

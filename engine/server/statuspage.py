@@ -5,13 +5,14 @@ import time
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from dex import __version__
 from dex.engine.clock import iso
 from dex.engine.failures import Failure, RecentFailures
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.vitals import Vitals
+from dex.wcl.commands.cluster import ClusterStatus, ShowCluster
 from dex.wcl.commands.flowresults import Status
 from dex.wcl.commands.overview import AGE_LIMITS_SECONDS, MOST_COUNTED, Overview, ShowOverview, SyncOverview
 
@@ -29,6 +30,14 @@ _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 _BYTES = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
+class Seen(NamedTuple):
+    """What one look has found; no cluster where the engine is no node of one."""
+
+    overview: Overview
+    vitals: Vitals
+    cluster: ClusterStatus | None
+
+
 class StatusPage:
     """Renders the page from a look at the engine, which many requests share. Belongs to one event loop."""
 
@@ -38,7 +47,7 @@ class StatusPage:
         self._syncing = syncing
         self._started = time.time()
         self._looking = asyncio.Lock()
-        self._seen: tuple[Overview, Vitals] | None = None
+        self._seen: Seen | None = None
         self._valid_until = float("-inf")
 
     async def render(self) -> bytes:
@@ -47,21 +56,23 @@ class StatusPage:
         Raises:
             DexError: the engine cannot be looked at.
         """
-        overview, vitals = await self._look()
-        return await self._dispatcher.compute(lambda: self._render(overview, vitals))
+        seen = await self._look()
+        return await self._dispatcher.compute(lambda: self._render(seen))
 
-    async def _look(self) -> tuple[Overview, Vitals]:
+    async def _look(self) -> Seen:
         async with self._looking:
             began = time.monotonic()
             if self._seen is None or began >= self._valid_until:
                 overview = await self._dispatcher.execute(ShowOverview())
-                self._seen = overview, await asyncio.to_thread(self._dispatcher.engine.vitals)
+                vitals = await asyncio.to_thread(self._dispatcher.engine.vitals)
+                cluster = await self._dispatcher.execute(ShowCluster()) if self._dispatcher.engine.secret else None
+                self._seen = Seen(overview, vitals, cluster)
                 now = time.monotonic()
                 self._valid_until = now + max(_VALID_SECONDS, _REST_PER_LOOK * (now - began))
             return self._seen
 
-    def _render(self, overview: Overview, vitals: Vitals) -> bytes:
-        engine, syncing = self._dispatcher.engine, self._syncing
+    def _render(self, seen: Seen) -> bytes:
+        engine, syncing, overview = self._dispatcher.engine, self._syncing, seen.overview
         behind = {found.store for found in overview.sync}
         failures = [*self._failures.latest(), *engine.failures()]
         page = _template().render(
@@ -75,7 +86,8 @@ class StatusPage:
             overview=overview,
             statuses=get_args(Status),
             flows=_by_type(overview),
-            vitals=vitals,
+            vitals=seen.vitals,
+            cluster=seen.cluster,
             failures=sorted(failures, key=_at, reverse=True)[:_MOST_FAILURES],
         )
         return page.encode("utf-8", "replace")

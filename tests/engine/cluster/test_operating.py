@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from dex.engine.cluster.servers import JournalServers
@@ -40,6 +41,22 @@ def test_any_node_tells_how_all_nodes_and_partitions_stand(cluster: ProcessClust
         assert {node.name: node.url for node in status.nodes} == {each: cluster[each].url for each in NODES}
         assert [partition.number for partition in status.partitions] == [0, 1]
         assert all(partition.epoch > 0 and partition.owner in NODES for partition in status.partitions)
+
+
+@pytest.mark.spec("K-09", "K-01")
+def test_the_page_and_the_metrics_of_a_node_show_the_same(cluster: ProcessCluster) -> None:
+    """The metrics are those of the node that is asked, the page shows all of them."""
+    owners = cluster.wait_until_owned("a")
+    metrics = [httpx.get(f"{cluster[name].url}/metrics").text for name in NODES]
+    for number, owner in enumerate(owners):
+        owned = [f'dex_partition_owned{{partition="{number}"}} 1.0' in text for text in metrics]
+        assert owned == [name == owner for name in NODES]
+    assert all('dex_partition_behind{partition="0"} 0.0' in text for text in metrics)
+    page = httpx.get(cluster["b"].url).text
+    assert all(f">{name}</th>" in page and cluster[name].url in page for name in NODES)
+    assert "a 0, b 0, c 0" in page
+    cluster["c"].kill()
+    wait_for(lambda: "does not answer</span>" in httpx.get(cluster["b"].url).text, "the page to tell")
 
 
 def _all_caught_up(status: ClusterStatus, seq: int) -> bool:
