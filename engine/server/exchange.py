@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from itertools import count
 from typing import Any
 
 from dex.engine.server.headers import Headers, first
@@ -11,6 +12,9 @@ from dex.wcl.errors import DexError, Unauthorized
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEY = "dex.exchange"
+# Unlike those of other processes, and cheaper than chance for each.
+_PROCESS = secrets.token_hex(4)
+_NUMBERS = count(1)
 
 
 class Exchange:
@@ -23,7 +27,7 @@ class Exchange:
 
     def __init__(self, headers: Headers) -> None:
         given = first(headers, b"x-request-id")
-        self.id = given.decode() if given is not None and _ID.fullmatch(given) else secrets.token_hex(8)
+        self.id = given.decode() if given is not None and _ID.fullmatch(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
         self.route = NO_ROUTE
         self.status = 0
         self.failure: DexError | None = None

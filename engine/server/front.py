@@ -91,7 +91,10 @@ class Front:
             Unauthorized: who sends it is not known.
             Unavailable: too much is being sent at this moment.
         """
-        if int(first(headers, b"content-length") or 0) > self._limits.body_bytes:
+        length = first(headers, b"content-length")
+        if length is None and first(headers, b"transfer-encoding") is None:
+            return True
+        if int(length or 0) > self._limits.body_bytes:
             raise self._too_large()
         while True:
             message = await receive()
