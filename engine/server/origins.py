@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from functools import lru_cache
 
 from dex.engine.server.headers import Headers, first
 from dex.wcl.errors import Forbidden
@@ -26,12 +27,18 @@ def refuse_other_names(headers: Headers) -> None:
     Raises:
         Forbidden: with what to do.
     """
-    name = _PORT.sub("", (first(headers, b"host") or b"localhost").decode("latin-1")).lower()
-    if name != "localhost" and not name.endswith(".localhost") and not _is_address(name.strip("[]")):
+    if not _is_own(first(headers, b"host") or b"localhost"):
         raise Forbidden(
             "this server has no tokens and answers to localhost alone",
             "use its address, or serve with --tokens or --insecure",
         )
+
+
+@lru_cache(maxsize=64)
+def _is_own(host: bytes) -> bool:
+    """Tell whether a host is one that no other site can be called by."""
+    name = _PORT.sub("", host.decode("latin-1")).lower()
+    return name == "localhost" or name.endswith(".localhost") or _is_address(name.strip("[]"))
 
 
 def _is_address(text: str) -> bool:
