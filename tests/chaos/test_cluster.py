@@ -20,7 +20,7 @@ from tests.clusterprocesses import NODES, NodeProcess, ProcessCluster, process_c
 from tests.clusters import running_servers
 from tests.engine.state import state_of
 
-_SECONDS = float(os.environ.get("DEX_CHAOS_SECONDS", "12"))
+_SECONDS = float(os.environ.get("DEX_CHAOS_SECONDS", "20"))
 _IS_LONG = "DEX_CHAOS_SECONDS" in os.environ
 _SEEDS = [20240229, int(time.time())] if _IS_LONG else [20240229]
 
