@@ -55,9 +55,9 @@ class Cluster:
         self._options = options
         self.nodes: dict[str, ClusterEngine] = {}
 
-    def join(self, node: str, **settings: Any) -> ClusterEngine:
+    def join(self, node: str, /, **settings: Any) -> ClusterEngine:
         """Start a node; one that was here before finds its files."""
-        told = ClusterSettings(node=node, **{**self._settings, **settings})
+        told = ClusterSettings(**{"node": node, **self._settings, **settings})
         engine = ClusterEngine(self.folder / node, told, **self._options)
         try:
             engine.serve_at(_NOWHERE)

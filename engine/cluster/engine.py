@@ -1,15 +1,19 @@
 """The engine of a node: commands go to their partition, and lists are put together of all (spec: K-03, K-07)."""
 
+import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from dex.engine.clock import Clock, SystemClock
-from dex.engine.cluster.forwarding import Forwarding, may_repeat, shared_secret
+from dex.engine.cluster import identity, monitors
+from dex.engine.cluster.bootstrap import Bootstrap
+from dex.engine.cluster.forwarding import Forwarding, may_repeat
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
@@ -18,6 +22,9 @@ from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.cluster.shared import Shared
+from dex.engine.cluster.snapshot import Manifest, SnapshotStore
+from dex.engine.cluster.snapshotting import Snapshotting
 from dex.engine.cluster.suggesting import with_names_of_all
 from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.failures import Failure
@@ -35,6 +42,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _START_SECONDS = 30.0
+_SNAPSHOT_SECONDS = 3600.0
 _OWNER_POLL_SECONDS = 0.05
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 _NODES = frozenset({*MERGED, *OPERATIONS})  # commands of no one partition
@@ -63,6 +71,8 @@ class ClusterEngine:
         self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
         self._operating: Operating
+        self._snapshotting: Snapshotting
+        self._files = ExitStack()
         self.ownership: Ownership
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
@@ -90,19 +100,51 @@ class ClusterEngine:
             FailedPrecondition: the journal is not the one that this node belongs to.
         """
         _refuse_wildcard(url)
+        self._files.enter_context(identity.lock(self.data_dir))
         self._link.open()
+        monitors.check_sync(self.settings.servers)
+        name, replicas = self.settings.name, self.settings.replicas
+        shared = Shared(self._link, name, replicas)
+        leases = Leases(self._link, name, replicas, self.settings.lease_seconds)
+        snapshots = SnapshotStore(self._link, shared, name, replicas)
+        for make in (shared.make, leases.make, snapshots.make):
+            self._link.insist(make, _START_SECONDS)
+        cluster_id = self._join(shared)
         for part in self.partitions:
             self._link.insist(part.stream.make, _START_SECONDS)
+            Bootstrap(self._link, part.stream, snapshots, cluster_id, part.engine.path.parent).run()
             part.writer.start()
-        leases = Leases(self._link, self.settings.name, self.settings.replicas, self.settings.lease_seconds)
-        self._link.insist(leases.make, _START_SECONDS)
-        made = partial(shared_secret, self._link, self.settings.name, self.settings.replicas)
-        self.secret = self._link.insist(made, _START_SECONDS)
+        # By it the nodes know each other. Whoever may use the journal servers may read it, and could write to the
+        # journal anyway.
+        proposed = secrets.token_urlsafe(32).encode()
+        self.secret = self._link.insist(partial(shared.once, "secret", proposed), _START_SECONDS).decode()
         self._forwarding = Forwarding(self.secret)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
+        self._snapshotting = Snapshotting(self._link, snapshots, leases, self.settings, cluster_id, self.partitions)
+        self._snapshotting.start()
         self._operating = Operating(self.settings, self.partitions, self.ownership, self._forwarding)
+
+    def _join(self, shared: Shared) -> str:
+        """Check that this node and its files belong to the cluster, and give the cluster's id.
+
+        Raises:
+            FailedPrecondition: they do not.
+        """
+        proposed = identity.proposed(self.settings)
+        found = identity.decode(self._link.insist(partial(shared.once, "cluster", proposed), _START_SECONDS))
+        identity.check_settings(found, self.settings)
+        identity.adopt(found, self.data_dir)
+        return found.cluster_id
+
+    def snapshot(self) -> list[Manifest]:
+        """Take a snapshot of each partition now; gives the newest of each (spec: K-08).
+
+        Raises:
+            Unavailable: the journal servers do not answer, or it takes too long.
+        """
+        return self._snapshotting.take(_SNAPSHOT_SECONDS)
 
     def execute(self, command: Command[R]) -> R:
         """Carry out one command and give its result.
@@ -286,12 +328,15 @@ class ClusterEngine:
         if hasattr(self, "ownership"):
             self.ownership.close()
             self._forwarding.close()
+        if hasattr(self, "_snapshotting"):
+            self._snapshotting.close()
         if hasattr(self, "_operating"):
             self._operating.close()
         for part in self.partitions:
             part.close()
         self._threads.shutdown()
         self._link.close()
+        self._files.close()
 
 
 def _refuse_wildcard(url: str) -> None:

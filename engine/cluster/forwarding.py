@@ -1,14 +1,9 @@
 """Commands that only the owner of a partition may carry out, sent there by whichever node was asked (spec: K-07)."""
 
-import secrets
 import threading
 from typing import Any, TypeVar
 
-import nats.js.errors
-from nats.js import api
-
 from dex.engine.cluster.leases import Holder
-from dex.engine.cluster.link import Link
 from dex.engine.cluster.settings import FORWARDED_PATH
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
@@ -53,28 +48,3 @@ class Forwarding:
 def may_repeat(command: Command[Any], error: Unavailable) -> bool:
     """Tell whether a command that failed so may be sent to an owner once more: it has not been carried out, or once."""
     return type(error) is Unavailable and (error.facts.get("applied") != "unknown" or is_repeatable(command))
-
-
-async def shared_secret(link: Link, cluster: str, replicas: int) -> str:
-    """Give the secret by which the nodes of a cluster know each other; the first to ask makes it.
-
-    Whoever may use the journal servers may read it, and could write to the journal anyway.
-    """
-    name = f"{cluster}-settings"
-    subject = f"{name}.secret"
-    try:
-        await link.js.stream_info(name)
-    except nats.js.errors.NotFoundError:
-        await link.js.add_stream(
-            api.StreamConfig(
-                name=name, subjects=[f"{name}.>"], num_replicas=replicas, max_msgs_per_subject=1, deny_delete=True
-            )
-        )
-    try:
-        expected: dict[str, Any] = {"Nats-Expected-Last-Subject-Sequence": "0"}
-        await link.js.publish(subject, secrets.token_urlsafe(32).encode(), timeout=5, headers=expected)
-    except nats.js.errors.APIError as error:
-        if error.err_code not in (10071, 10164):
-            raise
-    message = await link.js.get_last_msg(name, subject)
-    return (message.data or b"").decode()

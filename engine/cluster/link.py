@@ -46,29 +46,38 @@ class Link:
         self.call(self._connect(), _CONNECT_SECONDS + 5)
 
     async def _connect(self) -> None:
+        refused = asyncio.Event()
+
         async def told(error: Exception) -> None:
             _log.warning("journal servers: %s", hide_credentials(str(error) or type(error).__name__))
-
-        try:
-            self.nc = await asyncio.wait_for(
-                nats.connect(
-                    servers=self._servers,
-                    name=self._name,
-                    error_cb=told,
-                    max_reconnect_attempts=-1,
-                    reconnect_time_wait=0.1,
-                    ping_interval=1,
-                    max_outstanding_pings=2,
-                    # A buffer would send what its caller has given up already.
-                    pending_size=0,
-                    connect_timeout=2,
-                ),
-                _CONNECT_SECONDS,
-            )
-        except (TimeoutError, OSError, NatsError) as error:
-            where = ", ".join(hide_credentials(server) for server in self._servers)
             if "authorization" in str(error).lower():
-                raise Refused(f"the journal servers at {where} refuse the credentials", "check --cluster") from error
+                refused.set()
+
+        connecting = asyncio.create_task(
+            nats.connect(
+                servers=self._servers,
+                name=self._name,
+                error_cb=told,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.1,
+                ping_interval=1,
+                max_outstanding_pings=2,
+                # A buffer would send what its caller has given up already.
+                pending_size=0,
+                connect_timeout=2,
+            )
+        )
+        refusal = asyncio.create_task(refused.wait())
+        await asyncio.wait([connecting, refusal], timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        refusal.cancel()
+        where = ", ".join(hide_credentials(server) for server in self._servers)
+        if not connecting.done():
+            connecting.cancel()
+            if refused.is_set():
+                raise Refused(f"the journal servers at {where} refuse the credentials", "check --cluster")
+        try:
+            self.nc = await connecting
+        except (asyncio.CancelledError, TimeoutError, OSError, NatsError) as error:
             raise Unavailable(
                 f"no journal server answers at {where}", "check --cluster, and that nats-server runs there"
             ) from error

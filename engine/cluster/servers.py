@@ -116,7 +116,7 @@ class JournalServers:
             path = place / "server.conf"
             path.touch(0o600)
             path.write_text(config)
-            url = f"nats://dex:{password}@127.0.0.1:{port}"
+            url = f"nats://dex:{password}@127.0.0.1:{port}?monitor={monitor}"
             self.servers.append(JournalServer(name, place, port, monitor, url, group))
 
     @property

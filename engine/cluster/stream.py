@@ -32,6 +32,10 @@ _LOOK_SECONDS = 0.5
 _ID = "Nats-Msg-Id"
 _MOST_AT_ONCE = 1000
 _HEADER_BYTES = 1024
+# A leader that was deposed may tell of an earlier end until it notices.
+_DOUBT_SECONDS = 60.0
+_LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject")
+_MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
@@ -56,7 +60,7 @@ class Committed(NamedTuple):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Message).decode
+decode_message = msgspec.msgpack.Decoder(Message).decode
 
 
 class Stream:
@@ -67,8 +71,9 @@ class Stream:
         self._replicas = replicas
         self.name = f"{cluster}-journal-{partition}"
         self._subject = f"{cluster}.journal.{partition}"
+        self.partition = partition
         self.last_seq = 0
-        self._received = 0
+        self._doubted: float | None = None
 
     async def make(self) -> None:
         """Make the stream where there is none.
@@ -82,6 +87,10 @@ class Stream:
             num_replicas=self._replicas,
             storage=api.StorageType.FILE,
             retention=api.RetentionPolicy.LIMITS,
+            max_age=0,
+            max_bytes=-1,
+            max_msgs=-1,
+            max_msgs_per_subject=-1,
             discard=api.DiscardPolicy.NEW,
             duplicate_window=_DUPLICATE_SECONDS,
             deny_delete=True,
@@ -90,12 +99,12 @@ class Stream:
             info = await self._link.js.stream_info(self.name)
         except nats.js.errors.NotFoundError:
             info = await self._link.js.add_stream(wanted)
-        for field in ("subjects", "num_replicas", "storage", "retention", "max_age", "max_bytes"):
+        for field in _MATTERS:
             found, expected = getattr(info.config, field), getattr(wanted, field)
-            if expected is not None and found != expected:
+            if found != expected:
                 raise FailedPrecondition(
                     f"stream {self.name} of the journal has {field} {found}, and {expected} is needed",
-                    "this cluster was made with other settings; use those, or other journal servers",
+                    "somebody edited it: set that back with the nats tool, or use other journal servers",
                 )
         self.last_seq = info.state.last_seq
 
@@ -187,7 +196,7 @@ class Stream:
                 continue
             if seq != reached + 1:
                 return None
-            told = _decode(message.data)
+            told = decode_message(message.data)
             found.append(Committed(seq, (message.headers or {}).get(_ID, ""), told.at, told.record, told.epoch))
             reached = seq
         self.last_seq = max(self.last_seq, reached)
@@ -198,15 +207,32 @@ class Stream:
         info = await self._link.js.stream_info(self.name)
         self.last_seq = max(self.last_seq, info.state.last_seq)
 
+    async def purge(self, until: int) -> None:
+        """Delete what is up to a position, which a verified snapshot has."""
+        if until > 0:
+            await self._link.js.purge_stream(self.name, seq=until + 1)
+
     async def _check_begin(self, after: int) -> None:
-        info = await self._link.js.stream_info(self.name)
-        if info.state.messages and info.state.first_seq > after + 1:
+        """Look whether the stream goes on where this node is.
+
+        Raises:
+            FailedPrecondition: it begins later, or has ended before for longer than a server that was cut off may
+                tell so.
+            TimeoutError: it is told to have ended before.
+        """
+        state = (await self._link.js.stream_info(self.name)).state
+        if state.first_seq > after + 1:
             raise FailedPrecondition(
-                f"stream {self.name} begins at {info.state.first_seq}, and this node has applied {after}",
-                "start the node with an empty data directory, so that it takes a snapshot",
+                f"stream {self.name} begins at {state.first_seq}, and this node has applied {after}",
+                "start the node again, so that it takes a snapshot",
             )
-        if info.state.last_seq < after:
+        if state.last_seq >= after:
+            self._doubted = None
+            return
+        self._doubted = self._doubted or time.monotonic()
+        if time.monotonic() - self._doubted > _DOUBT_SECONDS:
             raise FailedPrecondition(
-                f"stream {self.name} ends at {info.state.last_seq}, and this node has applied {after}",
-                "the stream was purged or is another cluster's; use the journal servers that this node belongs to",
+                f"stream {self.name} ends at {state.last_seq}, and this node has applied {after}",
+                "it was purged, restored or made anew; use the journal servers that this node belongs to",
             )
+        raise TimeoutError(f"its end is told to be {state.last_seq}, and {after} was applied")

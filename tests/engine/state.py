@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,3 +23,18 @@ def state_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
             for name in names
             if name not in _NOT_STATE
         }
+
+
+_OF_ONE_NODE = {
+    "journal",  # how much of it a node keeps is its own matter
+    "sync_attempts",
+    "sync_lease",
+}
+
+
+def digest_of(path: Path) -> tuple[int, str]:
+    """Give the position of a settled partition of a cluster, and a digest of what all nodes must share there."""
+    state = state_of(path)
+    position = max((row[0] for row in state["journal"]), default=0)
+    shared = sorted((name, rows) for name, rows in state.items() if name not in _OF_ONE_NODE)
+    return position, sha256(repr(shared).encode()).hexdigest()

@@ -1,0 +1,213 @@
+"""Snapshots of partitions: a copy of a node's file at one position, kept by the journal servers (spec: K-08).
+
+A snapshot counts once it was read back and found to be what was copied; its manifest is written then. Each partition
+has two objects by turns, so that the one before stays for a node that is reading it.
+"""
+
+import asyncio
+import os
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import nats.js.errors
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext, api
+from nats.js.object_store import ObjectStore
+
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.shared import Shared
+from dex.engine.sqlite.connection import SCHEMA_VERSION
+from dex.engine.sqlite.errors import translated
+from dex.wcl.errors import FailedPrecondition, Unavailable
+
+_CHUNK_BYTES = 1024 * 1024
+_NAMES = ("a", "b")
+_ANSWER_SECONDS = 15.0
+_LEAST_SECONDS = 60.0
+_BYTES_PER_SECOND = 1_000_000
+_POSITION = "SELECT coalesce(max(seq), 0) FROM journal"
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """A verified snapshot: of which partition at which position, as which object, and what it must be."""
+
+    partition: int
+    position: int
+    name: str
+    bytes: int
+    sha256: str
+    schema: int
+    cluster_id: str
+    node: str
+
+
+class Copy(NamedTuple):
+    """A copied file: its last position, its size, its digest and its schema version."""
+
+    position: int
+    bytes: int
+    sha256: str
+    schema: int
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Manifest).decode
+
+
+class SnapshotStore:
+    """The snapshots that a cluster has. What it raises of the journal servers' client is for `Link.insist`."""
+
+    def __init__(self, link: Link, shared: Shared, cluster: str, replicas: int) -> None:
+        self._link = link
+        self._shared = shared
+        self._replicas = replicas
+        self._bucket = f"{cluster}-snapshots"
+
+    async def make(self) -> None:
+        """Make the object store where there is none."""
+        try:
+            await self._link.js.stream_info(f"OBJ_{self._bucket}")
+        except nats.js.errors.NotFoundError:
+            await self._link.js.create_object_store(self._bucket, replicas=self._replicas)
+
+    async def newest(self, partition: int) -> Manifest | None:
+        """Give the newest verified snapshot of a partition."""
+        found = await self._shared.read(_key(partition))
+        return _decode(found.data) if found.revision else None
+
+    async def put(self, manifest: Manifest, path: Path) -> Manifest:
+        """Keep a copied file in place of the last but one. Gives the newest snapshot: another one, where that is newer.
+
+        Raises:
+            Unavailable: what was read back is not what was copied.
+        """
+        store = await self._store()
+        options = api.ObjectMetaOptions(max_chunk_size=_CHUNK_BYTES)
+        with path.open("rb") as file:
+            await store.put(manifest.name, file, meta=api.ObjectMeta(name=manifest.name, options=options))
+        digest = _Digest()
+        await self._get(store, manifest, digest)
+        if digest.hexdigest() != manifest.sha256:
+            raise Unavailable(
+                f"the snapshot of partition {manifest.partition} was read back with other contents than were written",
+                "look at the disks of the journal servers, and take it again",
+            )
+        return await self._count(manifest)
+
+    async def fetch(self, manifest: Manifest, path: Path) -> None:
+        """Read a snapshot into a new file.
+
+        Raises:
+            FailedPrecondition: it is not what its manifest says.
+        """
+        with path.open("wb") as file:
+            digest = _Digest(file)
+            try:
+                await self._get(await self._store(), manifest, digest)
+            except (nats.js.errors.ObjectNotFoundError, nats.js.errors.BadObjectMetaError) as error:
+                raise _unverified(manifest, "it is not there") from error
+            except nats.js.errors.DigestMismatchError as error:
+                raise _unverified(manifest, "the journal servers have other contents") from error
+            file.flush()
+            os.fsync(file.fileno())
+        if digest.hexdigest() != manifest.sha256:
+            raise _unverified(manifest, "its contents are others")
+        problem = await asyncio.get_running_loop().run_in_executor(None, _restore, path, manifest)
+        if problem is not None:
+            raise _unverified(manifest, problem)
+
+    async def _get(self, store: ObjectStore, manifest: Manifest, into: "_Digest") -> None:
+        seconds = _LEAST_SECONDS + manifest.bytes / _BYTES_PER_SECOND
+        await asyncio.wait_for(store.get(manifest.name, writeinto=into), seconds)  # type: ignore[arg-type]  # it writes
+
+    async def _count(self, manifest: Manifest) -> Manifest:
+        """Write a manifest, unless there is a newer one."""
+        while True:
+            found = await self._shared.read(_key(manifest.partition))
+            if found.revision and (other := _decode(found.data)).position >= manifest.position:
+                return other
+            if await self._shared.write(_key(manifest.partition), _encode(manifest), expected=found.revision):
+                return manifest
+
+    async def _store(self) -> ObjectStore:
+        js: JetStreamContext = self._link.nc.jetstream(timeout=_ANSWER_SECONDS)
+        return await js.object_store(self._bucket)
+
+
+class _Digest:
+    """Takes what is written, into a file or nowhere, and has its digest."""
+
+    def __init__(self, file: Any = None) -> None:
+        self._sum = sha256()
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        """Take some bytes."""
+        self._sum.update(data)
+        if self._file is not None:
+            self._file.write(data)
+
+    def hexdigest(self) -> str:
+        """Give the digest of all that was written."""
+        return self._sum.hexdigest()
+
+
+def copy_file(path: Path, into: Path) -> Copy:
+    """Copy a database while others use it; the copy is of one moment.
+
+    Raises:
+        DexError: it cannot be read, or the copy not be written.
+    """
+    with translated(path), closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(into)) as copy:
+        copy.execute("PRAGMA synchronous=OFF")
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode=DELETE")  # one file, whatever is read of it
+        (position,) = copy.execute(_POSITION).fetchone()
+        (schema,) = copy.execute("PRAGMA user_version").fetchone()
+    digest, size = sha256(), 0
+    with into.open("rb") as file:
+        while block := file.read(_CHUNK_BYTES):
+            digest.update(block)
+            size += len(block)
+    return Copy(position, size, digest.hexdigest(), schema)
+
+
+def _restore(path: Path, manifest: Manifest) -> str | None:
+    """Look whether a fetched file is sound, and make it as a node has it; give what is wrong."""
+    if manifest.schema > SCHEMA_VERSION:
+        return f"a newer dex wrote it (schema {manifest.schema}, this one knows {SCHEMA_VERSION}); upgrade this node"
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check").fetchone()
+            (position,) = connection.execute(_POSITION).fetchone()
+            connection.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.Error as error:
+        return str(error)
+    if found != "ok":
+        return str(found)
+    return None if position == manifest.position else f"it is at position {position}"
+
+
+def _unverified(manifest: Manifest, problem: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        f"the snapshot of partition {manifest.partition} at position {manifest.position} does not verify: {problem}",
+        "have a node that runs take another one with `dex cluster snapshot`, then start this node again",
+    )
+
+
+def _key(partition: int) -> str:
+    return f"snapshot.{partition}"
+
+
+def next_name(partition: int, newest: Manifest | None) -> str:
+    """Give the name for the next snapshot of a partition: the one that the newest does not have."""
+    first, second = (f"{partition}-{name}" for name in _NAMES)
+    return second if newest is not None and newest.name == first else first
+
+
+SNAPSHOT_ERRORS = (TimeoutError, NatsError, OSError)
+"""What putting and fetching raise where the journal servers do not answer."""

@@ -1,0 +1,157 @@
+"""When snapshots are taken, by which node, and how much of the journal goes then (spec: K-08).
+
+Any node takes one of a partition once enough was committed since the last: the one that gets the partition's lease for
+it. The journal is purged below a snapshot that counts alone, and not where nodes may still be reading.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from uuid import uuid4
+
+from dex.engine.cluster.leases import LINK_ERRORS, Holder, Lease, Leases
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.partition import Partition
+from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, next_name
+from dex.wcl.errors import DexError, Unavailable
+
+_log = logging.getLogger("dex.cluster")
+_LOOK_SECONDS = 5.0
+_RETRY_SECONDS = 0.2
+
+
+class Snapshotting:
+    """Takes the snapshots of a node's partitions."""
+
+    def __init__(
+        self,
+        link: Link,
+        store: SnapshotStore,
+        leases: Leases,
+        settings: ClusterSettings,
+        cluster_id: str,
+        partitions: Sequence[Partition],
+    ) -> None:
+        self._link = link
+        self._store = store
+        self._leases = leases
+        self._settings = settings
+        self._cluster_id = cluster_id
+        self._partitions = partitions
+        self._holder = Holder(node=settings.node, url="", process=uuid4().hex)
+        self._threads = ThreadPoolExecutor(1, "dex-snapshots")
+        self._newest: dict[int, Manifest] = {}
+        self._tasks: list[Future[None]] = []
+
+    def start(self) -> None:
+        """Take snapshots by itself from now on."""
+        self._tasks = [self._link.submit(self._watch(part)) for part in self._partitions]
+
+    def take(self, seconds: float) -> list[Manifest]:
+        """Take a snapshot of each partition now, or wait for the node that does; gives the newest of each.
+
+        Raises:
+            Unavailable: the journal servers do not answer, or it takes too long.
+        """
+        deadline = time.monotonic() + seconds
+        taken = [self._link.submit(self._take(part, deadline)) for part in self._partitions]
+        try:
+            return [future.result(max(0.0, deadline - time.monotonic())) for future in taken]
+        except LINK_ERRORS as error:
+            raise Unavailable(
+                f"no snapshot was taken: {str(error) or 'it takes too long'}", "try again later"
+            ) from error
+        finally:
+            for future in taken:
+                future.cancel()
+
+    def position(self, partition: int) -> int | None:
+        """Give the position of the newest snapshot of a partition, as this node last saw it."""
+        newest = self._newest.get(partition)
+        return None if newest is None else newest.position
+
+    def close(self) -> None:
+        """Take none any more."""
+        for task in self._tasks:
+            task.cancel()
+        self._threads.shutdown()
+
+    async def _watch(self, part: Partition) -> None:
+        while True:
+            try:
+                await self._look(part)
+            except (DexError, *LINK_ERRORS) as error:
+                _log.warning("no snapshot of partition %d: %s", part.number, str(error) or type(error).__name__)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _look(self, part: Partition) -> None:
+        """Take a snapshot where it is time, unless another node does."""
+        newest = await self._store.newest(part.number)
+        if newest is not None:
+            self._newest[part.number] = newest
+        since = part.writer.applied - (newest.position if newest is not None else 0)
+        if since < self._settings.snapshot_positions:
+            return
+        async with self._lease(part) as is_mine:
+            if is_mine:
+                await self._take_as_holder(part)
+
+    async def _take(self, part: Partition, deadline: float) -> Manifest:
+        """Take a snapshot as soon as no other node does."""
+        while time.monotonic() < deadline:
+            async with self._lease(part) as is_mine:
+                if is_mine:
+                    return await self._take_as_holder(part)
+            await asyncio.sleep(_RETRY_SECONDS)
+        raise TimeoutError
+
+    @asynccontextmanager
+    async def _lease(self, part: Partition) -> AsyncIterator[bool]:
+        """Hold the lease of a partition's snapshots meanwhile, or tell that another node does."""
+        key = f"snapshot.{part.number}"
+        found = await self._leases.read(key)
+        lease = self._leases.lease(key)
+        if found.holder is not None or not await lease.take(self._holder, expected=found.revision):
+            yield False
+            return
+        keeping = asyncio.create_task(self._keep(lease))
+        try:
+            yield True
+        finally:
+            keeping.cancel()
+            with suppress(*LINK_ERRORS):
+                await lease.give()
+
+    async def _keep(self, lease: Lease) -> None:
+        while True:
+            await asyncio.sleep(self._leases.seconds / 3)
+            with suppress(*LINK_ERRORS):
+                await lease.renew(self._holder)
+
+    async def _take_as_holder(self, part: Partition) -> Manifest:
+        newest = await self._store.newest(part.number)
+        folder = part.engine.path.parent
+        path = folder.with_name(f"{folder.name}.snapshot")
+        try:
+            copy = await asyncio.get_running_loop().run_in_executor(self._threads, copy_file, part.engine.path, path)
+            if newest is None or copy.position > newest.position:
+                newest = await self._store.put(self._manifest(part.number, copy, newest), path)
+                _log.info("a snapshot of partition %d at position %d counts", part.number, newest.position)
+        finally:
+            path.unlink(missing_ok=True)
+        self._newest[part.number] = newest
+        await part.stream.purge(min(newest.position, part.writer.applied - self._settings.kept_positions))
+        return newest
+
+    def _manifest(self, partition: int, copy: Copy, newest: Manifest | None) -> Manifest:
+        return Manifest(
+            partition=partition,
+            name=next_name(partition, newest),
+            cluster_id=self._cluster_id,
+            node=self._settings.node,
+            **copy._asdict(),
+        )

@@ -1,0 +1,148 @@
+"""What a node refuses to start with, and what it says to do."""
+
+import pytest
+
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.monitors import check_sync
+from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.settings import monitor_of
+from dex.wcl.errors import FailedPrecondition, Refused
+from tests.directories import fast_directory
+from tests.engine.cluster.conftest import check_equal, store_on
+from tests.engine.cluster.test_snapshots import HERE
+
+
+def _on(servers, work):
+    """Do something on the journal servers, as whoever runs them could."""
+    link = Link(servers.urls, "somebody")
+    link.open()
+    try:
+        return link.call(work(link.js), 10)
+    finally:
+        link.close()
+
+
+@pytest.fixture
+def used(cluster):
+    """A cluster with a node that has applied some rows, and was stopped."""
+    store = store_on(cluster.join("a"))
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    cluster.leave("a")
+    return cluster
+
+
+@pytest.mark.spec("K-03")
+@pytest.mark.parametrize(("what", "told"), [("partitions", 3), ("replicas", 1)])
+def test_another_number_of_partitions_or_replicas_than_the_clusters(used, what, told):
+    with pytest.raises(FailedPrecondition, match=rf"has {2 if what == 'partitions' else 3} {what}.*told {told}.*start"):
+        used.join("b", **{what: told})
+
+
+@pytest.mark.spec("K-03")
+def test_a_data_directory_of_another_cluster_or_of_none_that_it_names(used, journal_servers):
+    with pytest.raises(
+        FailedPrecondition, match=r"belongs to cluster \w+, and these .* have cluster \w+; name another"
+    ):
+        used.join("a", name=f"{used.name}-other")
+    (used.folder / "a" / "cluster.json").unlink()
+    with pytest.raises(FailedPrecondition, match="does not name"):
+        used.join("a")
+
+
+@pytest.mark.spec("K-03")
+def test_a_data_directory_that_another_node_uses(used):
+    used.join("a")
+    with pytest.raises(Refused, match=r"another node uses .*; stop that one"):
+        used.join("a")
+
+
+@pytest.mark.spec("K-07")
+def test_a_node_name_that_another_process_uses(used):
+    used.join("a")
+    with pytest.raises(Refused, match="node name 'a' is in use"):
+        used.join("twin", node="a")
+
+
+@pytest.mark.spec("K-08")
+def test_a_stream_that_somebody_purged_beyond_what_a_node_has(used, journal_servers):
+    name = f"{used.name}-journal-{HERE}"
+    store_on(used.join("b")).put("more", "v")
+    used.leave("b")
+    _on(journal_servers, lambda js: js.purge_stream(name))
+    with pytest.raises(FailedPrecondition, match=r"begins at \d+, this node has applied \d+, and there is no snapshot"):
+        used.join("a")
+    node = used.join("b")
+    node.snapshot()
+    used.join("a")
+    check_equal(used)
+
+
+@pytest.mark.spec("K-08")
+def test_a_stream_that_is_not_what_a_node_has_applied(used, journal_servers, monkeypatch):
+    monkeypatch.setattr("dex.engine.cluster.bootstrap._PATIENCE_SECONDS", 0.0)
+    name = f"{used.name}-journal-{HERE}"
+    _on(journal_servers, lambda js: js.delete_stream(name))
+    with pytest.raises(FailedPrecondition, match=r"ends at 0, and position \d+ was applied before; it was purged"):
+        used.join("a")
+    store = store_on(used.join("b"))
+    for i in range(40):
+        store.put(f"other{i}", "v", {"u": i})
+    with pytest.raises(FailedPrecondition, match=r"has something else at position \d+ than this node has applied"):
+        used.join("a")
+
+
+@pytest.mark.spec("K-08")
+def test_a_stream_that_somebody_edited(used, journal_servers):
+    async def edit(js):
+        config = (await js.stream_info(f"{used.name}-journal-0")).config
+        config.max_msgs = 100
+        await js.update_stream(config)
+
+    _on(journal_servers, edit)
+    with pytest.raises(FailedPrecondition, match=r"max_msgs 100, and -1 is needed; somebody edited it"):
+        used.join("a")
+
+
+@pytest.mark.spec("K-03")
+def test_credentials_that_the_journal_servers_do_not_know(cluster, journal_servers):
+    wrong = tuple(url.replace("dex:", "dex:x") for url in journal_servers.urls)
+    with pytest.raises(Refused, match="refuse the credentials") as caught:
+        cluster.join("a", servers=wrong)
+    assert "dex:x" not in str(caught.value)
+
+
+@pytest.mark.spec("K-03")
+def test_journal_servers_that_do_not_sync_each_write_or_do_not_tell():
+    with fast_directory() as folder:
+        servers = JournalServers(folder)
+        for server in servers.servers:
+            path = server.folder / "server.conf"
+            path.write_text(path.read_text().replace("sync_interval: always,", ""))
+        try:
+            servers.start()
+            with pytest.raises(FailedPrecondition, match=r"may lose what it has ack.*set `sync_interval: always`"):
+                check_sync(servers.urls)
+            silent = [url.partition("?")[0] + "?monitor=1" for url in servers.urls]
+            with pytest.raises(FailedPrecondition, match=r"does not tell at http://127.0.0.1:1/varz.*monitor=PORT"):
+                check_sync(silent)
+        finally:
+            servers.stop()
+
+
+@pytest.mark.spec("K-04")
+def test_a_journal_server_that_is_down_is_no_reason(journal_servers):
+    down = "nats://dex:x@127.0.0.1:9?monitor=9"
+    check_sync([down, *journal_servers.urls])
+
+
+@pytest.mark.parametrize(
+    ("server", "monitor"),
+    [
+        ("nats://u:p@a.example", "http://a.example:8222"),
+        ("nats://a.example:4223", "http://a.example:8222"),
+        ("nats://[::1]:4222?monitor=9000", "http://[::1]:9000"),
+    ],
+)
+def test_where_a_journal_server_tells_of_itself(server, monitor):
+    assert monitor_of(server) == monitor

@@ -1,0 +1,128 @@
+"""Snapshots: taken, verified, begun with, refused, and the journal purged below them."""
+
+import shutil
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.cluster.placing import partition_of
+from dex.wcl.errors import FailedPrecondition
+from tests.engine.cluster.conftest import check_equal, eventually, store_on
+
+HERE = partition_of("s", 2)
+"""The partition of the store that the tests use."""
+
+
+def _state(node):
+    """Tell how the stream of the store is."""
+    part = node.partitions[HERE]
+    return node._link.call(node._link.js.stream_info(part.stream.name), 10).state
+
+
+def _corrupt(node, manifest):
+    """Put something else in the place of a snapshot's chunks."""
+
+    async def put():
+        store = await node._link.js.object_store(f"{node.settings.name}-snapshots")
+        await store.put(manifest.name, b"something else")
+
+    node._link.call(put(), 10)
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_is_of_all_that_was_committed_and_the_journal_goes_below_it_but_for_its_end(cluster):
+    node = cluster.join("a")
+    store = store_on(node)
+    seq = [store.put(f"k{i}", "v", {"u": i}).seq for i in range(20)][-1]
+    taken = node.snapshot()
+    assert [manifest.partition for manifest in taken] == [0, 1]
+    assert taken[HERE].position == seq
+    assert node._snapshotting.position(HERE) == seq
+    assert _state(node).first_seq == seq - 5 + 1
+    assert store.get("k0").payload == b"v"
+
+
+@pytest.mark.spec("K-08")
+@pytest.mark.parametrize("wiped", [False, True])
+def test_a_new_or_wiped_node_begins_with_the_snapshot_and_takes_the_tail(cluster, wiped):
+    node = cluster.join("a")
+    if wiped:
+        cluster.join("b")
+    store = store_on(node)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i}, mutation_id=f"m{i}")
+    if wiped:
+        cluster.leave("b")
+        shutil.rmtree(cluster.folder / "b")
+    node.snapshot()
+    tail = store.put("tail", "t", {"u": "tail"})
+    late = cluster.join("b")
+    late.partitions[HERE].writer.wait_for(tail.seq, 20)
+    check_equal(cluster)
+    copy = Client(late).state_store("s")
+    assert (copy.get("k0").payload, copy.get("tail").payload) == (b"v", b"t")
+    assert copy.put("k3", "v", {"u": 3}, mutation_id="m3").replayed
+    with pytest.raises(Exception, match="already has u"):
+        copy.put("other", "v", {"u": 3})
+
+
+@pytest.mark.spec("K-08")
+def test_a_node_that_was_away_for_longer_than_the_journal_is_kept_begins_anew_and_one_that_was_not_goes_on(cluster):
+    node = cluster.join("a")
+    cluster.join("b")
+    cluster.join("c")
+    store = store_on(node)
+    check_equal(cluster)
+    cluster.leave("b")
+    for i in range(30):
+        store.put(f"k{i}", "v", {"u": i})
+    check_equal(cluster)
+    cluster.leave("c")
+    (cluster.folder / "c" / f"partition-{HERE}" / "own").touch()
+    (cluster.folder / "b" / f"partition-{HERE}" / "own").touch()
+    node.snapshot()
+    for name in ("b", "c"):
+        cluster.join(name)
+    check_equal(cluster)
+    assert [(cluster.folder / name / f"partition-{HERE}" / "own").exists() for name in ("b", "c")] == [False, True]
+    assert sorted(path.name for path in (cluster.folder / "b").iterdir()) == [
+        "cluster.json",
+        "node.lock",
+        "partition-0",
+        "partition-1",
+    ]
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_is_taken_by_itself_once_enough_was_committed_and_by_one_node_only(cluster, monkeypatch):
+    monkeypatch.setattr("dex.engine.cluster.snapshotting._LOOK_SECONDS", 0.05)
+    nodes = [cluster.join(name, snapshot_positions=50) for name in ("a", "b")]
+    store = store_on(nodes[0])
+    for i in range(60):
+        store.put(f"k{i}", "v", {"u": i})
+    eventually(lambda: all((node._snapshotting.position(HERE) or 0) >= 50 for node in nodes))
+    assert [node._snapshotting.position(1 - HERE) for node in nodes] == [None, None]
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_that_does_not_verify_is_refused_with_what_to_do(cluster):
+    node = cluster.join("a")
+    store = store_on(node)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    taken = node.snapshot()
+    _corrupt(node, taken[HERE])
+    with pytest.raises(FailedPrecondition, match=r"does not verify.*dex cluster snapshot"):
+        cluster.join("b")
+    assert not (cluster.folder / "b" / f"partition-{HERE}").exists()
+    store.put("more", "v", {"u": "more"})
+    node.snapshot()
+    cluster.join("b")
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_again_without_a_commit_in_between_is_the_same(cluster):
+    node = cluster.join("a")
+    store_on(node)
+    assert node.snapshot() == node.snapshot()
