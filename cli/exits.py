@@ -10,6 +10,7 @@ from dex.cli.color import DIM, RED, RESET, color_variable, wants_color
 from dex.cli.deadline import Expired
 from dex.cli.interrupts import INTERRUPTED
 from dex.wcl.errors import Conflict, DexError, FailedPrecondition, InputError, Unavailable, shorten
+from dex.wcl.shown import shown_error
 
 DONE = 0
 FAILED = 1
@@ -114,7 +115,7 @@ def _facts(error: BaseException) -> dict[str, Any]:
         return usage_facts(error)
     if isinstance(error, OSError):
         return _io_facts(error)
-    message = f"this is a bug in dex: {type(error).__name__}: {error}"
+    message = f"this is a bug in dex: {shown_error(error)}"
     return {
         "kind": "bug",
         "message": message,

@@ -1,4 +1,7 @@
-"""Values as messages show them: text in quotes and all else as JSON, cut where it would fill the screen."""
+"""Values and exceptions as messages show them.
+
+Text is in quotes and all else JSON, cut where it would fill the screen.
+"""
 
 from typing import Any
 
@@ -19,6 +22,15 @@ def shown(value: Any) -> str:
         return _cut(repr(value))
     except RecursionError:
         return "a value nested too deeply to be shown"
+
+
+def shown_error(error: BaseException) -> str:
+    """Give an exception that anybody's code may have raised for a message: its type, and its text if it has one."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001  # its own code makes the text
+        text = "its text cannot be read"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _cut(text: str) -> str:

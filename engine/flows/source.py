@@ -13,6 +13,7 @@ from typing import Any
 from dex.engine.flows.flow import Flow
 from dex.wcl.errors import FlowDefinitionError
 from dex.wcl.names import did_you_mean
+from dex.wcl.shown import shown_error
 
 
 def flows_of(source: str) -> list[Flow[Any] | type[Flow[Any]]]:
@@ -34,7 +35,8 @@ def flows_of(source: str) -> list[Flow[Any] | type[Flow[Any]]]:
 def _file(path: Path) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
-        raise FlowDefinitionError(f"there is no file {path}", "check the path", file=str(path))
+        problem = f"{path} is no file" if path.exists() else f"there is no file {path}"
+        raise FlowDefinitionError(problem, "check the path", file=str(path))
     # The name is made of the path, so that two files flows.py are two modules and one file is imported once.
     name = f"dex_flows_{sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
     if name in sys.modules:
@@ -58,7 +60,7 @@ def _module(name: str, source: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # as above
-        if isinstance(error, ModuleNotFoundError) and error.name == name:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
             raise FlowDefinitionError(
                 f"there is no module {name}", "name a file, or a module that Python finds from here", name=source
             ) from error
@@ -105,7 +107,7 @@ def _is_flow_class(member: Any) -> bool:
 def fault(error: BaseException, source: str) -> FlowDefinitionError:
     """Give the error for what the code of a source has raised, with `file` and `line` of the fault."""
     file, line = _place(error, source)
-    problem = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__}: {error}"
+    problem = error.msg if isinstance(error, SyntaxError) else shown_error(error)
     return FlowDefinitionError(
         f"{file}, line {line}: {problem}", f"correct the file, since {source} does not import", file=file, line=line
     )

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from dex.wcl.errors import DexError, RequestTimeoutError, WorkerInvocationError
+from dex.wcl.shown import shown_error
 
 
 class Cancellation:
@@ -49,14 +50,14 @@ class Call:
             if self._timeout is None:
                 return _complete(function(*arguments))
             return self._bounded(self._timeout, function, *arguments)
-        except DexError:
-            raise
         except BaseException as error:
+            if isinstance(error, DexError) and "facts" in vars(error):  # a subclass may leave it unmade
+                raise
             # Whatever a handler raises is its failure, but Ctrl-C in the main thread is the person's.
             if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
                 raise
             raise WorkerInvocationError(
-                f"{self._what} raised {type(error).__name__}: {error}",
+                f"{self._what} raised {shown_error(error)}",
                 "look at the handler; nothing of this call was kept",
                 handler=self._what,
                 error_type=type(error).__name__,

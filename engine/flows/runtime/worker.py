@@ -26,6 +26,7 @@ from dex.engine.flows.state import outbox, runs, steps
 from dex.engine.home import Home
 from dex.engine.sqlite.connection import is_missing
 from dex.wcl.errors import DexError, Refused
+from dex.wcl.shown import shown_error
 
 _log = logging.getLogger("dex.flows")
 _BATCH = 64
@@ -264,7 +265,7 @@ class Worker:
             # The run was closed meanwhile, a lock is held or the disk is full: what is still due is tried again.
             self._stopping.wait(_LOCK_RETRY_SECONDS)
         except Exception as error:  # noqa: BLE001  # one attempt's fault must not stop the work of all others
-            self._failure = DexError(f"the worker met a fault: {type(error).__name__}: {error}", "report it as a bug")
+            self._failure = DexError(f"the worker met a fault: {shown_error(error)}", "report it as a bug")
             _log.exception("the worker met a fault")
             self._stopping.wait(_FAULT_SECONDS)
 

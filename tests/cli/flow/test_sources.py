@@ -46,6 +46,11 @@ def test_types_come_from_files_modules_and_the_configuration(dex: Dex) -> None:
         ("from dex import Flow\n\nclass Broken(Flow[None])\n", 3, "expected ':'"),
         ("import nothing_like_it\n", 1, "ModuleNotFoundError"),
         ("from dex import Flow\nx = 1 / 0\n", 2, "ZeroDivisionError"),
+        (
+            "class Mute(Exception):\n    def __str__(self):\n        return self.text\n\nraise Mute\n",
+            5,
+            "Mute: its text",
+        ),
     ],
 )
 def test_a_file_that_does_not_import_takes_nothing_else_down(dex: Dex, text: str, line: int, problem: str) -> None:
@@ -65,9 +70,18 @@ def test_a_file_that_does_not_import_takes_nothing_else_down(dex: Dex, text: str
 
 @pytest.mark.spec("FL-17")
 def test_a_module_of_the_working_directory_and_a_missing_source(dex: Dex) -> None:
-    done = dex.ok("flow", "types", "--flows", "nowhere.py", "--flows", "no_module")
-    assert done.err.count("warning: ") == 2
-    assert f"{dex.home}/nowhere.py" in done.err
+    done = dex.ok("flow", "types", "--flows", "nowhere.py", "--flows", "no_module", "--flows", "no_module.inner:X")
+    assert done.err.count("warning: ") == 3
+    assert f"there is no file {dex.home}/nowhere.py" in done.err
+    assert done.err.count("there is no module no_module") == 2
+    assert "home.py is no file" in dex.ok("flow", "types", "--flows", _folder(dex, "home.py")).err
+    (dex.home / "late.py").write_text("import no_module\n")
+    assert f"{dex.home}/late.py, line 1" in dex.ok("flow", "types", "--flows", "late").err
+
+
+def _folder(dex: Dex, name: str) -> str:
+    (dex.home / name).mkdir()
+    return name
 
 
 @pytest.mark.spec("FL-12")

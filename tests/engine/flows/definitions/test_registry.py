@@ -156,7 +156,7 @@ def test_a_broken_flow_does_not_take_the_others_of_its_file_down(tmp_path: Path)
         ("json:loads", "is no Flow"),
         ("json:load_s", "did you mean loads?"),
         ("json", "json defines no Flow"),
-        ("./", "there is no file"),
+        ("./", "is no file"),
     ],
 )
 def test_a_source_without_flows_is_a_problem(source: str, message: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from dex import (
     ChannelCondition,
+    Refused,
     RetryPolicy,
     RPCResult,
     StartFlowOptions,
@@ -28,6 +29,20 @@ from tests.engine.flows.runtime.conftest import INSIDE, history
 from tests.engine.flows.runtime.desk import IN, OTHER, OUT, Aside, Await, Desk, Do, Gate, N, get, inside
 
 ONCE = RetryPolicy(maximum_attempts=1)
+
+
+class Mute(Exception):
+    """An exception whose own code fails when its text is asked for."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class Unmade(Refused):
+    """An error of ours that was never initialised."""
+
+    def __init__(self, what):
+        self.what = what
 
 
 def done(context, input):
@@ -279,6 +294,8 @@ def test_a_wait_that_fails_for_good_fails_the_flow_or_is_skipped(client, work, c
         lambda c, i: OUT.delete(c, "5") or graceful_complete(),
         lambda c, i: c.record_event("\ud800") or graceful_complete(),
         lambda c, i: (_ for _ in ()).throw(OSError("caf\udce9")),
+        lambda c, i: (_ for _ in ()).throw(Mute),
+        lambda c, i: (_ for _ in ()).throw(Unmade("x")),
         lambda c, i: force_fail("\ud800"),
         lambda c, i: graceful_complete(object()),
         lambda c, i: go_to("Nowhere"),
