@@ -146,7 +146,7 @@ def typed(text: str, argument: str) -> Any:
     try:
         return value_from_json(data)
     except RecursionError as error:
-        raise nested_too_deeply() from error
+        raise nested_too_deeply(f"the value in {shown(argument)}") from error
     except InvalidCommand as error:
         raise InvalidCommand(f"the value in {shown(argument)}: {error.message}", error.remedy) from error
 

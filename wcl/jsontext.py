@@ -18,7 +18,7 @@ def read_json(data: bytes | str, what: str, remedy: str) -> Any:
     try:
         document = msgspec.json.decode(data)
     except RecursionError as error:
-        raise nested_too_deeply() from error
+        raise nested_too_deeply(what) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InputError(f"{what} is not JSON: {error}", remedy) from error
     refuse_repeated_names(data, document, what)
@@ -42,7 +42,7 @@ def refuse_repeated_names(data: bytes | str, document: Any, what: str, *, nested
         if path is not None:
             raise InputError(f"{what} has {path} twice", "give each name one value", path=path) from None
     except RecursionError as error:
-        raise nested_too_deeply() from error
+        raise nested_too_deeply(what) from error
 
 
 def _has_all_colons(data: bytes, document: Any) -> bool:

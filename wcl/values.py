@@ -168,9 +168,9 @@ def blob_from_json(data: Any) -> bytes:
     return _bytes_from_json(data, "text")
 
 
-def nested_too_deeply() -> InputError:
-    """Give the error for JSON that has more values inside of one another than can be read."""
-    return InputError("it is nested too deeply", "put fewer lists and objects inside of one another")
+def nested_too_deeply(what: str = "it") -> InputError:
+    """Give the error for JSON that has more values inside of one another than can be read; `what` names it."""
+    return InputError(f"{what} is nested too deeply", "put fewer lists and objects inside of one another")
 
 
 def value_to_json(value: Any) -> Any:

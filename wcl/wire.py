@@ -65,7 +65,7 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
     try:
         return msgspec.convert(raw, any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except RecursionError as error:
-        raise nested_too_deeply() from error
+        raise nested_too_deeply(f"the command at {path}") from error
     except msgspec.ValidationError as error:
         detail, _, where = str(error).partition(" - at `$")
         where = path + where.removesuffix("`")

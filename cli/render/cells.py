@@ -26,13 +26,24 @@ def cell(column: str, value: Any) -> str:
         return f'"{printable(value)}"' if quoted else printable(value)
     if value is MISSING:
         return ""
-    if isinstance(value, dict) and set(value) == {"bytes"}:
-        return _bytes(b64decode(value["bytes"]))
+    data = _as_bytes(value)
+    if data is not None:
+        return _bytes(data)
     if isinstance(value, list) and not column.startswith(_VALUE_PREFIX):
         listed = _listed(value)
         if listed is not None:
             return printable(listed)
     return printable(msgspec.json.encode(value).decode())
+
+
+def _as_bytes(value: Any) -> bytes | None:
+    """Give what `{"bytes": "<base64>"}` stands for; None for all else, such as a dict that only looks like it."""
+    if not isinstance(value, dict) or set(value) != {"bytes"}:
+        return None
+    try:
+        return b64decode(value["bytes"], validate=True)
+    except (ValueError, TypeError):
+        return None
 
 
 def _bytes(data: bytes) -> str:

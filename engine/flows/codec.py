@@ -7,7 +7,7 @@ MessagePack is read faster than a value can be walked in Python, and the reader 
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -15,10 +15,14 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
+from msgspec import inspect
 
 from dex.engine.flows.proving import prover
 from dex.wcl.errors import FlowDefinitionError, ValueMappingError
+from dex.wcl.shown import shown_error
 from dex.wcl.values import I64_MAX
+
+MAX_DEPTH = 200  # of lists and objects inside of one another; what is deeper could be stored, but not shown
 
 _ENCODER = msgspec.msgpack.Encoder()
 _UINT64, _FLOAT64, _NEVER_USED = 0xCF, 0xCB, 0xC1
@@ -28,7 +32,7 @@ _MARKED = bytes.maketrans(bytes([_UINT64, _FLOAT64]), bytes([_NEVER_USED] * 2))
 class _Mapping:
     """How values of one declared type are checked and read."""
 
-    __slots__ = ("decode", "instance_of", "name", "prove", "wants_float")
+    __slots__ = ("decode", "instance_of", "name", "nests", "prove", "wants_float")
 
     def __init__(self, declared: Any) -> None:
         self.name = type_name(declared)
@@ -37,6 +41,7 @@ class _Mapping:
         alternatives = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
         self.wants_float = float in alternatives and int not in alternatives
         self.instance_of = declared if _is_record(declared) else None
+        self.nests = _nests(inspect.type_info(declared))
 
 
 def encode(value: Any, declared_type: Any = Any) -> bytes:
@@ -44,7 +49,7 @@ def encode(value: Any, declared_type: Any = Any) -> bytes:
 
     Raises:
         ValueMappingError: the value is not of that type, or no store can hold it (an integer outside 64 bits, NaN,
-            an infinity, a datetime without zone).
+            an infinity, a datetime without zone, more than `MAX_DEPTH` lists and objects inside of one another).
     """
     mapping = _mapping(declared_type)
     if mapping.wants_float and value.__class__ is int:
@@ -54,6 +59,8 @@ def encode(value: Any, declared_type: Any = Any) -> bytes:
     data = _pack(value, mapping)
     if value.__class__ is datetime and value.tzinfo is None:
         raise _refused("$", "a datetime with a zone", "is a datetime without one")
+    if mapping.nests:
+        _check_depth(data)
     _prove(data, mapping)
     if _UINT64 in data or _FLOAT64 in data:
         _check_numbers(data)
@@ -112,8 +119,6 @@ def check_type(declared_type: Any, what: str) -> None:
     Raises:
         FlowDefinitionError: naming the type.
     """
-    from msgspec import inspect
-
     try:
         msgspec.msgpack.Decoder(declared_type)
         custom = _custom_type(inspect.type_info(declared_type), set())
@@ -121,6 +126,16 @@ def check_type(declared_type: Any, what: str) -> None:
         raise FlowDefinitionError(f"the type of {what} cannot be stored: {error}", _TYPES_REMEDY) from error
     if custom is not None:
         raise FlowDefinitionError(f"the type of {what} cannot be stored: {custom.__qualname__}", _TYPES_REMEDY)
+
+
+def too_deep(path: str) -> ValueMappingError:
+    """Give the error for a value that contains itself, or so many others that it may as well."""
+    return ValueMappingError(
+        f"the value at {path} is nested more than {MAX_DEPTH} deep, or contains itself",
+        "put fewer lists and objects inside of one another",
+        path=path,
+        expected="",
+    )
 
 
 def type_name(declared_type: Any) -> str:
@@ -189,11 +204,35 @@ def _pack(value: Any, mapping: _Mapping) -> bytes:
     except OverflowError as error:
         raise _refused("$", "a 64-bit integer", "has an integer outside 64 bits") from error
     except RecursionError as error:
-        raise _refused("$", mapping.name, "contains itself") from error
+        raise too_deep("$") from error
     except UnicodeEncodeError as error:
         raise _refused("$", "text that is Unicode", "has a lone surrogate") from error
     except TypeError as error:
         raise _refused("$", mapping.name, f"cannot be stored ({error})") from error
+    except Exception as error:  # a value may run code of its own, such as a time zone's
+        raise _refused("$", mapping.name, f"cannot be stored ({shown_error(error)})") from error
+
+
+def _check_depth(data: bytes) -> None:
+    """Refuse lists and objects too deep inside of one another, once enough bytes say that there may be such."""
+    if len(data) <= MAX_DEPTH or len(data) - len(data.translate(None, _CONTAINERS)) <= MAX_DEPTH:
+        return
+    try:
+        level = [msgspec.msgpack.decode(data)]
+    except RecursionError as error:
+        raise too_deep("$") from error
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for item in level for inner in _items(item)]
+        if not level:
+            return
+    raise too_deep("$")
+
+
+def _items(value: Any) -> Any:
+    """Give what a decoded list or object holds."""
+    if value.__class__ is dict:
+        return value.values()
+    return value if value.__class__ is list else ()
 
 
 def _check_numbers(data: bytes) -> None:
@@ -241,18 +280,28 @@ def _check_number(value: Any, path: str) -> None:
 
 def _custom_type(info: Any, seen: set[int]) -> type | None:
     """Find a type that msgspec knows nothing of, anywhere in a declared type."""
-    from msgspec import inspect
-
     if id(info) in seen:
         return None
     seen.add(id(info))
     if isinstance(info, inspect.CustomType):
         return info.cls
+    found = (_custom_type(part, seen) for part in _parts(info))
+    return next((custom for custom in found if custom is not None), None)
+
+
+def _nests(info: Any, around: tuple[int, ...] = ()) -> bool:
+    """Tell whether values of a type may have others inside without an end: any value, or the type itself."""
+    if isinstance(info, inspect.AnyType) or id(info) in around:
+        return True
+    return any(_nests(part, (*around, id(info))) for part in _parts(info))
+
+
+def _parts(info: Any) -> Iterator[Any]:
+    """Give the types and fields that a type is made of."""
     inner = [getattr(info, name, None) for name in ("type", "item_type", "key_type", "value_type")]
     for name in ("fields", "types", "item_types"):
         inner.extend(getattr(info, name, ()))
-    found = (_custom_type(part, seen) for part in inner if isinstance(part, (inspect.Type, inspect.Field)))
-    return next((custom for custom in found if custom is not None), None)
+    return (part for part in inner if isinstance(part, (inspect.Type, inspect.Field)))
 
 
 def _kind(first: int) -> str:
@@ -272,4 +321,5 @@ _RANGES = {
     "datetime": [(0xC7, 0xC9), (0xD4, 0xD8)],
     "double": [(0xCA, 0xCB)],
 }
+_CONTAINERS = bytes(byte for low, high in _RANGES["json"] for byte in range(low, high + 1))
 _KINDS = tuple(_kind(first) for first in range(256))

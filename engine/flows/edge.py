@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from dex.engine.flows.codec import mapping_error
+from dex.engine.flows.codec import mapping_error, too_deep
 from dex.wcl.edge import camel_case, camel_names
 from dex.wcl.errors import InvalidCommand, ValueMappingError
 from dex.wcl.names import did_you_mean
@@ -29,12 +29,14 @@ def from_edge(data: Any, declared_type: Any) -> Any:
         ValueMappingError: a field is unknown (with the nearest name), missing, or of another type; with the `path`
             of it and the type `expected`.
     """
-    read = _read(_info(declared_type), data, "$")
     try:
+        read = _read(_info(declared_type), data, "$")
         # Naming bytes as built in keeps msgspec from reading any text as base64.
         return msgspec.convert(read, declared_type, str_keys=True, builtin_types=(bytes,))
     except msgspec.ValidationError as error:
         raise _at_the_edge(mapping_error(error)) from error
+    except RecursionError as error:
+        raise too_deep("$") from error
 
 
 @cache

@@ -82,6 +82,8 @@ def test_csv_tells_types_apart(value: Any, cell: str) -> None:
         ("named.x", ["a", 3], '["a",3]'),
         ("named.x", {"bytes": "YWI="}, r"\x61\x62"),
         ("named.x", {"bytes": "AGH/"}, r"\x00a\xff"),
+        ("x", {"bytes": "no base64"}, '{"bytes":"no base64"}'),
+        ("x", {"bytes": {"bytes": "AGH/"}}, '{"bytes":{"bytes":"AGH/"}}'),
         ("named.x", r"\x61", r'"\x61"'),
         ("key", "3", "3"),
         ("payload", "", ""),

@@ -3,6 +3,7 @@
 TRIP = """
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from dex import *
 
 @dataclass
@@ -15,6 +16,7 @@ ratio = Attribute("Ratio", float)
 when = Attribute("When", datetime)
 blob = Attribute("Blob", bytes)
 trip = Attribute("Trip", Trip)
+anything = Attribute("Any", Any)
 notes = AttributeMap("Notes", str)
 news = Channel("News", Trip)
 inbox = ChannelMap("Inbox", str)
@@ -37,7 +39,7 @@ class TripFlow(Flow[Trip]):
     def get_steps(self):
         return StepList.start_step(Pack).other_steps(Leave)
     def get_persistence_schema(self):
-        return PersistenceSchema.of(count, ratio, when, blob, trip, notes, news, inbox)
+        return PersistenceSchema.of(count, ratio, when, blob, trip, anything, notes, news, inbox)
     @rpc(lock_attributes=(count,))
     def add(self, context, by: int) -> RPCResult[int]:
         try:

@@ -2,8 +2,9 @@
 
 import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, TypedDict
 
 import msgspec
@@ -12,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dex import FlowDefinitionError, ValueMappingError
-from dex.engine.flows.codec import check_type, decode, encode, encode_as, kind_of, type_name
+from dex.engine.flows.codec import MAX_DEPTH, check_type, decode, encode, encode_as, kind_of, type_name
+from dex.wcl.edge import to_edge
 from dex.wcl.values import I64_MAX, I64_MIN
 
 
@@ -165,11 +167,49 @@ def test_a_value_of_another_type_is_refused_with_its_path(value: Any, declared: 
     assert (caught.value.path, caught.value.expected) == (path, expected)
 
 
-def test_a_value_that_contains_itself_is_refused() -> None:
+def _nested(depth: int, within: Callable[[Any], Any]) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = within(value)
+    return value
+
+
+def _knot() -> Any:
     knot: list[Any] = []
     knot.append(knot)
-    with pytest.raises(ValueMappingError, match="contains itself"):
-        encode(knot)
+    return knot
+
+
+@pytest.mark.spec("FL-03")
+@pytest.mark.parametrize("within", [lambda inner: [inner], lambda inner: {"a": inner, "b": "é" * 9}])
+def test_what_is_nested_too_deep_to_be_shown_is_not_stored(within: Callable[[Any], Any]) -> None:
+    deepest = _nested(MAX_DEPTH, within)
+    assert decode(encode(deepest)) == deepest
+    assert to_edge(deepest) == deepest
+    for value in (_nested(MAX_DEPTH + 1, within), _nested(5000, within), _knot()):
+        with pytest.raises(ValueMappingError, match="nested more than 200 deep, or contains itself"):
+            encode(value)
+
+
+@pytest.mark.spec("FL-03")
+def test_only_depth_counts_and_not_how_much_there_is() -> None:
+    wide = [[[]] for _ in range(1000)]
+    assert decode(encode(wide)) == wide
+    chain = Person("Ann")
+    for _ in range(MAX_DEPTH):
+        chain = Person("Ann", friend=chain)
+    with pytest.raises(ValueMappingError, match="nested more than 200 deep"):
+        encode(chain, Person)
+
+
+@pytest.mark.spec("FL-03")
+def test_a_value_whose_own_code_raises_is_refused() -> None:
+    class Zone(tzinfo):
+        def utcoffset(self, _: datetime | None) -> timedelta:
+            raise RuntimeError("no zone today")
+
+    with pytest.raises(ValueMappingError, match=r"cannot be stored \(RuntimeError: no zone today"):
+        encode(datetime(2024, 3, 10, tzinfo=Zone()))
 
 
 def test_an_error_says_where_the_value_belongs() -> None:
