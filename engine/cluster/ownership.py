@@ -93,16 +93,15 @@ class Ownership:
     def members(self) -> tuple[list[Holder], bool]:
         """Give the nodes that run, and those that vanished within a day without being stopped.
 
-        The flag tells whether the journal servers answered; where not, the nodes are those that were known before.
+        The flag tells whether the journal servers answer, and have lately written what this node sent; where not, the
+        nodes are those that were known before.
         """
         try:
-            found = self._link.call(self._leases.under("member"), _ANSWER_SECONDS)
+            self._link.call(self._look_at_members(), _ANSWER_SECONDS)
         except (DexError, *LINK_ERRORS) as error:
             _log.info("the nodes are not known now: %s", error)
             return self._members, False
-        others = [holder for holder in found if holder.node != self._holder.node]
-        self._members = sorted([*others, self._holder], key=attrgetter("node"))
-        return self._members, True
+        return self._members, self._name.is_held
 
     def drain(self, seconds: float) -> list[int]:
         """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
@@ -170,12 +169,29 @@ class Ownership:
                 )
             await asyncio.sleep(_LOOK_SECONDS)
 
+    async def _retake_name(self) -> None:
+        """Take the name again that has ended while the journal servers did not answer."""
+        found = await self._leases.read(f"node.{self._holder.node}")
+        if not self._is_free(found) or not await self._name.take(self._holder, expected=found.revision):
+            _log.error("the node name %r is in use by another process as well: stop one of them", self._holder.node)
+
+    def _is_free(self, found: Found) -> bool:
+        """Tell whether a key is nobody's, or this process's own, which has lost count of its renewals."""
+        return found.holder is None or found.holder.process == self._holder.process
+
+    async def _look_at_members(self) -> None:
+        found = await self._leases.under("member")
+        others = [holder for holder in found if holder.node != self._holder.node]
+        self._members = sorted([*others, self._holder], key=attrgetter("node"))
+
     async def _keep_name(self) -> None:
         while True:
             await asyncio.sleep(self._leases.seconds / 3)
             try:
-                await self._name.renew(self._holder)
+                if not await self._name.renew(self._holder):
+                    await self._retake_name()
                 await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
+                await self._look_at_members()
             except LINK_ERRORS as error:
                 _log.info("the node's name is not renewed: %s", error)
 
@@ -218,7 +234,7 @@ class Ownership:
         self._known[number] = _with_epoch(found)
         given = time.monotonic() < self._given_until[number]
         look = _GIVEN_LOOK_SECONDS if given else _LOOK_SECONDS
-        if found.holder is not None or self.draining:
+        if not self._is_free(found) or self.draining:
             return look
         self._taking += 1
         try:
