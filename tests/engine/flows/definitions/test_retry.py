@@ -1,5 +1,6 @@
 """How failed handlers are tried again."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -63,6 +64,14 @@ def test_no_delay_is_shorter_than_the_first_or_longer_than_the_maximum(
 def test_a_policy_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidCommand):
         RetryPolicy(**fields)
+
+
+@pytest.mark.spec("FL-08")
+@pytest.mark.parametrize("ask", [retry_after, RetryAfterError])
+def test_no_handler_may_ask_to_be_tried_again_in_the_past(ask: Callable[[timedelta], object]) -> None:
+    """It would be tried as fast as the machine can, with an event for each."""
+    with pytest.raises(InvalidCommand, match="zero or more"):
+        ask(-SECOND)
 
 
 @pytest.mark.spec("FL-08")
