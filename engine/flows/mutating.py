@@ -1,9 +1,11 @@
 """Commands that change Flows without running a handler."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from dex.engine.clock import LATEST_MS, iso
 from dex.engine.flows import codec
 from dex.engine.flows.edge import from_edge
 from dex.engine.flows.flowtype import FlowType
@@ -25,6 +27,7 @@ from dex.engine.flows.runtime.effects import write_of
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.flows.state import channels, history, runs, steps, waits
 from dex.engine.flows.state.runs import Run
+from dex.engine.flows.wait import TimerCondition
 from dex.wcl.commands.flowresults import Accepted, FlowStarted
 from dex.wcl.commands.flows import (
     Beginning,
@@ -140,7 +143,7 @@ def time_travel(parts: Parts, command: TimeTravel) -> FlowStarted:
     """
     with parts.readers.snapshot() as snapshot:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
-        event = _event(snapshot.connection, run, command.to)
+        event = _event(parts, snapshot.connection, run, command.to)
     record = RunTraveled(
         run_id=run.run_id,
         new_run_id=parts.clock.new_id(),
@@ -178,8 +181,15 @@ def skip_timer(parts: Parts, command: SkipTimer) -> Accepted:
             return _accepted(parts, record)
     raise NotFound(
         f"step {command.step_execution_id!r} has no timer {command.condition_id or command.index!r}",
-        f"it has {len(timers)} timers; name one by its condition id, or by its number from 0",
+        _named_timers(timers),
     )
+
+
+def _named_timers(timers: Sequence[TimerCondition]) -> str:
+    if not timers:
+        return "it waits for none"
+    ids = ", ".join(timer.condition_id or str(number) for number, timer in enumerate(timers))
+    return f"its timers are {ids}; name one by its condition id, or by its number from 0"
 
 
 def update_config(parts: Parts, command: UpdateFlowConfig) -> Accepted:
@@ -262,12 +272,13 @@ def _retry(settings: RetrySettings | None) -> RetryPolicy | None:
     )
 
 
-def _event(connection: Any, run: Run, target: Any) -> int:
+def _event(parts: Parts, connection: Any, run: Run, target: Any) -> int:
     """Give the event after which a time travel goes on.
 
     Raises:
         NotFound: the run has no such event or step.
     """
+    remedy = "see `dex flow history`"
     match target:
         case Beginning():
             return 1
@@ -277,15 +288,17 @@ def _event(connection: Any, run: Run, target: Any) -> int:
             found = history.last_before(connection, run.id, at_ms)
         case StepType(type=type_):
             found = steps.created_event(connection, run.id, type_, None)
+            known = parts.registry.types.get(run.type)
+            remedy = (did_you_mean(type_, known.steps) if known else "") or remedy
         case StepExecution(id=id_):
-            parts = steps.split_id(id_)
-            found = steps.created_event(connection, run.id, *parts) if parts else None
+            execution = steps.split_id(id_)
+            found = steps.created_event(connection, run.id, *execution) if execution else None
         case _:
             raise Refused(f"{target!r} is no place to travel to", "see `dex flow time-travel --help`")
     if found is None:
         raise NotFound(
             f"run {run.run_id} of Flow {run.flow_id!r} has no {_place(target)}",
-            "see `dex flow history`",
+            remedy,
             flow_id=run.flow_id,
             run_id=run.run_id,
         )
@@ -294,5 +307,7 @@ def _event(connection: Any, run: Run, target: Any) -> int:
 
 def _place(target: Any) -> str:
     """Give a place to travel to as people write it: `event:3`, `step:Ship`."""
+    if isinstance(target, Time) and 0 <= target.at_ms <= LATEST_MS:
+        return f"event up to {iso(target.at_ms)}"
     kind, *values = msgspec.to_builtins(target).values()
     return ":".join([kind.replace("step_type", "step").replace("_", "-"), *map(str, values)])

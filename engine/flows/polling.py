@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from dex.engine.flows.runtime.parts import Parts
 from dex.engine.reader import Snapshot
+from dex.wcl.durations import format_duration
 from dex.wcl.errors import LongPollTimeoutError
 
 T = TypeVar("T")
@@ -33,5 +34,7 @@ def must(found: T | None, what: str, wait_ms: int, remedy: str = "wait again, or
         LongPollTimeoutError: it found nothing in time.
     """
     if found is None:
-        raise LongPollTimeoutError(f"{what} within {wait_ms} ms", remedy, waited_seconds=wait_ms / 1000)
+        raise LongPollTimeoutError(
+            f"{what} within {format_duration(wait_ms / 1000)}", remedy, waited_seconds=wait_ms / 1000
+        )
     return found

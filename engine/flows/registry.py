@@ -8,6 +8,8 @@ from dex.engine.flows.source import fault, flows_of
 from dex.wcl.errors import DexError, FlowDefinitionError
 from dex.wcl.names import did_you_mean
 
+_UNKNOWN = "name the file that defines it with --flows; a program passes the Flow to client.register(…)"
+
 
 class Registry:
     """Flow types by name. `problems` are the errors of the sources that could not be loaded."""
@@ -45,7 +47,7 @@ class Registry:
         """
         if name in self.types:
             return self.types[name]
-        remedy = did_you_mean(name, self.types) or "name the file that defines it with --flows"
+        remedy = did_you_mean(name, self.types) or _UNKNOWN
         if self.problems:
             remedy = f"{remedy}; not loaded: {self.problems[0].message}"
         raise FlowDefinitionError(f"there is no Flow type {name}", remedy, flow_type=name, known=sorted(self.types))

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from dex.wcl.durations import format_duration
 from dex.wcl.errors import InvalidCommand
 from dex.wcl.values import I64_MAX
 
@@ -130,4 +131,6 @@ def check_wait_ms(wait_ms: int) -> None:
     """
     check_integer(wait_ms, "wait_ms")
     if not 0 <= wait_ms <= MAX_WAIT_MS:
-        raise InvalidCommand(f"wait_ms is {wait_ms}, and 0 to {MAX_WAIT_MS} is allowed", "wait less and ask again")
+        shown = f", which is {format_duration(wait_ms / 1000)}" if wait_ms > 0 else ""
+        longest = format_duration(MAX_WAIT_MS / 1000)
+        raise InvalidCommand(f"wait_ms is {wait_ms}{shown}, and 0 to {longest} is allowed", "wait less and ask again")

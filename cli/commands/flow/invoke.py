@@ -7,8 +7,8 @@ import typer
 from dex.cli.flowvalues import input_from
 from dex.cli.params import FlowId
 from dex.cli.session import Ctx
-from dex.wcl.commands.base import check_limit
 from dex.wcl.commands.flows import InvokeRpc
+from dex.wcl.errors import InputError
 
 EXAMPLES = """
 dex flow invoke chunked-subscribers RegisterSubscriber --input '{"subscriberId": "s1", "deliveryAddress": "a@b.test"}'
@@ -44,11 +44,12 @@ def run(
     Locks and loads are united with what the RPC declares. A call that loses a lock has exit code 3 and changed
     nothing.
     """
+    if not 0 <= retry <= _MOST_RETRIES:
+        raise InputError(f"--retry is {retry}, and 0 to {_MOST_RETRIES} is allowed", "0 is to try once")
     command = InvokeRpc(flow_id=flow_id, rpc=rpc, input=input_from(input_), lock=lock or [], load=load or [])
     if retry:
         from dex.engine.lockretry import LockRetry
 
-        check_limit(retry, _MOST_RETRIES)
         answer = LockRetry(attempts=retry + 1).run(lambda: ctx.obj.engine.execute(command))
     else:
         answer = ctx.obj.engine.execute(command)

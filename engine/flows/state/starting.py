@@ -76,7 +76,7 @@ def _taken(previous: Run, record: RunStarted) -> FlowAlreadyStartedError:
     other = f" as a {previous.type}" if previous.type != record.type else ""
     return FlowAlreadyStartedError(
         f"Flow {previous.flow_id!r} is already there{other}, {previous.status} (run {previous.run_id})",
-        "use another Flow ID, another --id-reuse policy, or the request id of the first start",
+        "use another Flow ID, another policy of id reuse, or the request id of the first start",
         flow_id=previous.flow_id,
         run_id=previous.run_id,
         status=previous.status,

@@ -184,3 +184,9 @@ def test_an_unknown_type_is_told_the_nearest() -> None:
     registry.register(Directory)
     with pytest.raises(FlowDefinitionError, match=r"there is no Flow type directori; did you mean Directory\?"):
         registry.get("directori")
+
+
+@pytest.mark.spec("FL-17")
+def test_a_type_that_is_not_known_is_made_known_by_file_or_by_program() -> None:
+    with pytest.raises(FlowDefinitionError, match=r"--flows; a program passes the Flow to client\.register"):
+        Registry().get("Nowhere")

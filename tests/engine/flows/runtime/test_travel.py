@@ -318,11 +318,12 @@ def test_the_new_run_stands_on_its_own_when_the_old_one_is_purged(client, work, 
     ("options", "place"),
     [
         (TimeTravelOptions.to_event(99), "has no event:99"),
-        (TimeTravelOptions.to_step_type("A"), "has no step:A"),
+        (TimeTravelOptions.to_time(datetime(2020, 1, 1, tzinfo=UTC)), "has no event up to 2020-01-01T00:00:00.000Z"),
+        (TimeTravelOptions.to_step_type("Pakc"), "has no step:Pakc; did you mean Pack"),
         (TimeTravelOptions.to_step_execution("A-7"), "has no step-execution:A-7"),
     ],
 )
 def test_a_place_that_is_not_there_is_told_as_it_is_written(client, options, place):
-    client.start_flow(Desk(), "d")
+    client.start_flow(Desk(Do("Pack", lambda c, i: dead_end()), starts=False), "d")
     with pytest.raises(NotFound, match=place):
         client.time_travel("d", options)
