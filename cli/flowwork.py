@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dex.cli.output import prints_aside
 from dex.cli.session import Session
 from dex.wcl.commands.flows import DescribeFlow, WaitForAttribute, WaitForFlow, WaitForStep
 
@@ -19,19 +20,21 @@ def wait_for(session: Session, command: WaitForFlow | WaitForStep | WaitForAttri
     if session.endpoint is None and not isinstance(command, WaitForAttribute):
         _note_unknown(session, command)
     with worker_notes(session):
-        session.out.result(session.engine.execute(command))
+        found = session.engine.execute(command)
+    session.out.result(found)
 
 
 @contextmanager
 def worker_notes(session: Session) -> Iterator[None]:
-    """Write what the worker has to say, such as which Step hangs, as notes on standard error."""
+    """Write what the worker has to say, such as which Step hangs, and what handlers print, on standard error."""
     logger = logging.getLogger("dex.flows")
     handler = _Notes(session)
     propagate = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        yield
+        with prints_aside():
+            yield
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagate

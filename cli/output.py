@@ -6,7 +6,8 @@ that a table on a terminal ends in how many rows it has.
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from dex.wcl.wire import to_json
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from dex.cli.render.table import Table
 
 CHUNK = 256
+
+
+@contextmanager
+def prints_aside() -> Iterator[None]:
+    """Have what Flow files and handlers print go to standard error; no result is to be written meanwhile."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 class Output:

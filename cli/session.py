@@ -10,7 +10,7 @@ import typer
 
 from dex.cli.color import wants_color
 from dex.cli.exits import Style, say, warn
-from dex.cli.output import Output
+from dex.cli.output import Output, prints_aside
 from dex.cli.render.text import printable
 from dex.cli.settings import chosen_endpoint, resolve
 from dex.wcl.errors import DexError, Refused
@@ -137,7 +137,8 @@ class Session:
         """Load the Flow types, once a command needs them; what cannot be loaded is told and stops nothing."""
         from dex.engine.flows.builtin import default_registry
 
-        registry = default_registry(self.settings["flows"])
+        with prints_aside():
+            registry = default_registry(self.settings["flows"])
         for problem in registry.problems:
             if not self.quiet:
                 warn(problem, self.style)

@@ -6,6 +6,7 @@ import typer
 
 from dex.cli.confirm import confirm
 from dex.cli.exits import exit_code
+from dex.cli.output import prints_aside
 from dex.cli.session import Ctx
 from dex.cli.values import payload_from
 from dex.wcl.errors import DexError, InputError
@@ -55,10 +56,11 @@ def run(
     session = ctx.obj
     commands, many = decode_commands(payload_from(json))
     confirm(session, commands)
+    with prints_aside():
+        results = session.engine.execute_many(commands) if many else [session.engine.execute(commands[0])]
     if not many:
-        session.out.result(session.engine.execute(commands[0]))
+        session.out.result(results[0])
         return 0
-    results = session.engine.execute_many(commands)
     session.out.result([_item(result) for result in results])
     return max((exit_code(result) for result in results if isinstance(result, DexError)), default=0)
 

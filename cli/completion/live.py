@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from dex.cli.settings import Settings, chosen_endpoint, resolve
@@ -101,7 +101,7 @@ def _registry(settings: Settings) -> "Registry":
     """Load the Flow types; what their files print is no candidate."""
     from dex.engine.flows.builtin import default_registry
 
-    with redirect_stdout(io.StringIO()):
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         return default_registry(settings["flows"])
 
 

@@ -76,7 +76,7 @@ def test_a_lock_of_another_process_is_a_conflict_that_retry_gets_over(trip: Dex)
         process.communicate(timeout=60)
     assert [process.returncode for process in started] == [0] * 4
     assert trip.ok("flow", "get", "t1", "Count").json["attributes"] == {"Count": 4}
-    assert trip("flow", "invoke", "t1", "add", "--retry", "-1").code == 1
+    assert trip("flow", "invoke", "t1", "add", "--retry", "-1").code == 2
 
 
 @pytest.mark.spec("FL-17", "FL-08")

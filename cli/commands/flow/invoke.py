@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dex.cli.flowvalues import input_from
+from dex.cli.output import prints_aside
 from dex.cli.params import FlowId
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import InvokeRpc
@@ -47,10 +48,11 @@ def run(
     if not 0 <= retry <= _MOST_RETRIES:
         raise InputError(f"--retry is {retry}, and 0 to {_MOST_RETRIES} is allowed", "0 is to try once")
     command = InvokeRpc(flow_id=flow_id, rpc=rpc, input=input_from(input_), lock=lock or [], load=load or [])
-    if retry:
-        from dex.engine.lockretry import LockRetry
+    with prints_aside():
+        if retry:
+            from dex.engine.lockretry import LockRetry
 
-        answer = LockRetry(attempts=retry + 1).run(lambda: ctx.obj.engine.execute(command))
-    else:
-        answer = ctx.obj.engine.execute(command)
+            answer = LockRetry(attempts=retry + 1).run(lambda: ctx.obj.engine.execute(command))
+        else:
+            answer = ctx.obj.engine.execute(command)
     ctx.obj.out.result(answer)

@@ -51,7 +51,9 @@ def test_a_run_is_offered_by_its_id(trip: Dex) -> None:
 @pytest.mark.spec("X-06", "FL-17")
 def test_flow_files_print_no_candidates_and_no_errors(dex: Dex) -> None:
     """What a Flow file writes, and that it does not load, is kept from the shell; --flows on the line counts."""
-    (dex.home / "loud.py").write_text("from dex import Flow\nprint('loud')\nclass Loud(Flow[None]): pass\n")
+    (dex.home / "loud.py").write_text(
+        "import sys\nfrom dex import Flow\nprint('loud')\nsys.stderr.write('loud')\nclass Loud(Flow[None]): pass\n"
+    )
     (dex.home / "bad.py").write_text("nonsense nonsense\n")
     done = dex.ok("__complete", "bash", "dex --flows loud.py --flows bad.py flow start ")
     assert (done.text.split(), done.err) == (["ChunkedSubscriberFlow", "CustomerDirectoryFlow", "Loud"], "")

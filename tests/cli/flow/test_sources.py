@@ -79,6 +79,40 @@ def test_a_module_of_the_working_directory_and_a_missing_source(dex: Dex) -> Non
     assert f"{dex.home}/late.py, line 1" in dex.ok("flow", "types", "--flows", "late").err
 
 
+LOUD = """
+from dex import *
+
+print("at import")
+
+class Speak(Step[None]):
+    def execute(self, context, input):
+        print("in a Step")
+        return graceful_complete("said")
+
+class Loud(Flow[None]):
+    def get_steps(self):
+        return StepList.start_step(Speak)
+    @rpc
+    def speak(self, context) -> RPCResult[str]:
+        print("in an RPC")
+        return RPCResult("said")
+"""
+
+
+@pytest.mark.spec("FL-17", "X-02")
+def test_what_flows_print_is_no_result(dex: Dex) -> None:
+    """Standard output has the result alone, so that a program can read it."""
+    (dex.home / "loud.py").write_text(LOUD)
+    dex.environ["DEX_FLOWS"] = "loud.py"
+    dex.ok("flow", "start", "Loud", "l", "--start-delay", "50ms")
+    invoked = dex.ok("flow", "invoke", "l", "speak")
+    sent = dex.ok("command", '{"command": "invoke_rpc", "flow_id": "l", "rpc": "speak"}')
+    for done in (invoked, sent):
+        assert (done.json["output"], "in an RPC\n" in done.err) == ("said", True)
+    waited = dex.ok("flow", "wait", "l")
+    assert (waited.json["output"], "in a Step\n" in waited.err) == ("said", True)
+
+
 def _folder(dex: Dex, name: str) -> str:
     (dex.home / name).mkdir()
     return name
