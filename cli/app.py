@@ -121,6 +121,7 @@ COMMANDS: Table = {
         {
             "status": "Tell how all nodes and partitions stand.",
             "drain": "Have a node hand its partitions over, before it is stopped.",
+            "snapshot": "Keep a copy of each partition with the journal servers.",
             "dev": "Start a cluster on this machine, to try one out.",
         },
     ),

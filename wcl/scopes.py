@@ -39,6 +39,6 @@ _TAGS: dict[Scope, str] = {
     """,
     "admin": """
         define_state_store drop_state_store clear_state_store rebuild_state_store define_feed drop_feed purge_flow
-        drain_node
+        drain_node snapshot_cluster
     """,
 }

@@ -124,7 +124,9 @@ class ClusterEngine:
         self.ownership.start()
         self._snapshotting = Snapshotting(self._link, snapshots, leases, self.settings, cluster_id, self.partitions)
         self._snapshotting.start()
-        self._operating = Operating(self.settings, self.partitions, self.ownership, self._forwarding)
+        self._operating = Operating(
+            self.settings, self.partitions, self.ownership, self._forwarding, self._snapshotting
+        )
 
     def _join(self, shared: Shared) -> str:
         """Check that this node and its files belong to the cluster, and give the cluster's id.

@@ -9,6 +9,7 @@ from dex.engine.cluster.leases import Holder
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.cluster.snapshotting import Snapshotting
 from dex.wcl.commands import Command
 from dex.wcl.commands.cluster import (
     ClusterNode,
@@ -21,11 +22,14 @@ from dex.wcl.commands.cluster import (
     PartitionCopy,
     ShowCluster,
     ShowNode,
+    SnapshotCluster,
+    SnapshotTaken,
 )
 from dex.wcl.errors import DexError, NotFound
 
 _ASK_SECONDS = 0.8
 _DRAIN_SECONDS = 30.0
+_SNAPSHOT_SECONDS = 100.0
 _THREADS = 16
 
 
@@ -38,11 +42,13 @@ class Operating:
         partitions: Sequence[Partition],
         ownership: Ownership,
         forwarding: Forwarding,
+        snapshotting: Snapshotting,
     ) -> None:
         self._settings = settings
         self._partitions = partitions
         self._ownership = ownership
         self._forwarding = forwarding
+        self._snapshotting = snapshotting
         self._threads = ThreadPoolExecutor(_THREADS, "dex-operating")
 
     def execute(self, command: Command[Any]) -> Any:
@@ -113,8 +119,9 @@ class Operating:
             PartitionCopy(node=node, applied=copy.applied, behind=committed - copy.applied, fault=copy.fault)
             for node, copy in told
         ]
+        snapshot = self._snapshotting.position(number)
         return ClusterPartition(
-            number=number, owner=owner, epoch=epoch, committed=committed, snapshot=None, copies=copies
+            number=number, owner=owner, epoch=epoch, committed=committed, snapshot=snapshot, copies=copies
         )
 
     def _drain(self, command: DrainNode) -> NodeDrained:
@@ -133,10 +140,22 @@ class Operating:
             raise NotFound(f"no node is named {command.node!r}", f"the nodes are {known}", node=command.node)
         return self._forwarding.send(holder, command, _DRAIN_SECONDS + _ASK_SECONDS)
 
+    def _snapshot(self, _command: SnapshotCluster) -> list[SnapshotTaken]:
+        """Take a snapshot of each partition.
+
+        Raises:
+            Unavailable: the journal servers do not answer, or it takes too long.
+        """
+        return [
+            SnapshotTaken(partition=taken.partition, position=taken.position, bytes=taken.bytes, node=taken.node)
+            for taken in self._snapshotting.take(_SNAPSHOT_SECONDS)
+        ]
+
 
 OPERATIONS: dict[type[Command[Any]], Callable[[Operating, Any], Any]] = {
     ShowNode: Operating._report,  # noqa: SLF001  # the table of this class
     ShowCluster: Operating._status,  # noqa: SLF001  # as above
     DrainNode: Operating._drain,  # noqa: SLF001  # as above
+    SnapshotCluster: Operating._snapshot,  # noqa: SLF001  # as above
 }
 """Commands that are about nodes, and not about what they hold."""

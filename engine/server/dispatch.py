@@ -209,5 +209,7 @@ class Dispatcher:
             part.close()
 
 
-_CALLS = frozenset({"invoke_rpc", "start_flow", "set_attributes", "publish_messages", "show_cluster", "drain_node"})
+_CALLS = frozenset(
+    {"invoke_rpc", "start_flow", "set_attributes", "publish_messages", "show_cluster", "drain_node", "snapshot_cluster"}
+)
 """What may take long: handlers of people, and what other nodes are asked."""

@@ -33,7 +33,7 @@ def _wait_until_gone(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
-@pytest.mark.spec("K-09", "X-05")
+@pytest.mark.spec("K-08", "K-09", "X-05")
 def test_a_cluster_to_try_is_checked_end_to_end_and_keeps_its_files_in_a_directory(dex: Dex) -> None:
     """SIGTERM ends all of it well; the next one in the same directory has the same rows, and dies whole by SIGKILL."""
     place = ["--data-dir", str(dex.home / "tried")]
@@ -74,6 +74,11 @@ def _status(dex: Dex, endpoint: str) -> None:
     while "node-2" in _owners(dex, endpoint):
         assert time.monotonic() < deadline
     assert "draining" in dex.ok("cluster", "status", "-o", "table", "--endpoint", endpoint).text
+    taken = {
+        found["partition"]: found["position"] for found in dex.ok("cluster", "snapshot", "--endpoint", endpoint).json
+    }
+    partitions = dex.ok("cluster", "status", "--endpoint", endpoint).json["partitions"]
+    assert taken == {partition["number"]: partition["snapshot"] for partition in partitions}
     unknown = dex("cluster", "drain", "node-9", "--endpoint", endpoint)
     assert "no node is named 'node-9'; the nodes are node-1, node-2, node-3" in unknown.err
 
@@ -84,7 +89,7 @@ def _owners(dex: Dex, endpoint: str) -> set[str | None]:
 
 
 @pytest.mark.spec("K-09")
-@pytest.mark.parametrize("arguments", [["status"], ["drain", "node-1"]])
+@pytest.mark.parametrize("arguments", [["status"], ["drain", "node-1"], ["snapshot"]])
 def test_where_there_is_no_cluster_the_message_says_what_to_do(dex: Dex, arguments: list[str]) -> None:
     """Nothing else is written."""
     done = dex("cluster", *arguments)

@@ -100,4 +100,17 @@ class DrainNode(Command[NodeDrained], frozen=True):
             raise InvalidCommand("a node has a name", "`dex cluster status` shows the nodes")
 
 
-AnyClusterCommand: TypeAlias = ShowNode | ShowCluster | DrainNode
+class SnapshotTaken(msgspec.Struct, kw_only=True):
+    """The newest snapshot of a partition: at which position, its size, and the node that took it."""
+
+    partition: int
+    position: int
+    bytes: int
+    node: str
+
+
+class SnapshotCluster(Command[list[SnapshotTaken]], frozen=True):
+    """Keep a verified copy of each partition with the journal servers, and purge the journal below it (spec: K-08)."""
+
+
+AnyClusterCommand: TypeAlias = ShowNode | ShowCluster | DrainNode | SnapshotCluster
