@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal[
 """`open_…` is never closed and runs to the end of the text; `other` is a character WCL has no use for."""
 
 NAME: Final = re.compile(PATTERNS["STORE_NAME"])
-SEGMENT: Final = re.compile(r'"((?:[^"]|"")*+)"|[^."]+')
+SEGMENT: Final = re.compile(r'"([^"]*(?:""[^"]*)*)"(?!")|[^."]+')
 
 _KINDS: Final[dict[Kind, str]] = {
     "space": PATTERNS["SPACE"],
