@@ -4,11 +4,15 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.cluster.stream import Committed
 from dex.engine.owner import check_epoch
-from dex.wcl.errors import DexError, InvalidCommand
+from dex.engine.stores import rows
+from dex.wcl.commands import PutRow
+from dex.wcl.errors import DexError, FailedPrecondition
 
 NOTHING = journal.encode_record(journal.Nothing())
 
@@ -20,32 +24,55 @@ def apply_messages(
 
     A message that is refused or changes nothing is journaled as nothing, so that every position of the stream is one
     of the file. Messages up to `head` were applied before; for them it gives None.
+
+    Raises:
+        FailedPrecondition: a node of another version wrote one of them.
     """
     surroundings = Apply(connection, known, head.seq, head.at)
-    total = head.total
-    verdicts: list[Any | DexError] = []
-    rows: list[journal.Row] = []
-    for message in messages:
-        if message.seq <= head.seq:
-            verdicts.append(None)
-            continue
-        surroundings.seq = message.seq
-        surroundings.at = max(message.at, surroundings.at)
-        verdict, record = _apply(surroundings, message)
-        total += len(record)
-        rows.append((message.seq, surroundings.at, total, record))
-        verdicts.append(verdict)
-    journal.write(connection, rows)
+    known_before = sum(1 for message in messages if message.seq <= head.seq)
+    new = messages[known_before:]
+    mutations = [_decoded(message) for message in new]
+    verdicts: list[Any | DexError] = [None] * known_before
+    entries: list[journal.Row] = []
+    place, total = 0, head.total
+    while place < len(new):
+        end = _end_of_puts(new, mutations, place)
+        surroundings.seq = new[place].seq
+        puts = rows.put_new(surroundings, mutations[place:end])
+        for index in range(place, end):
+            message = new[index]
+            surroundings.seq = message.seq
+            surroundings.at = max(message.at, surroundings.at)
+            if puts is None:
+                verdict, record = _apply(surroundings, message, mutations[index])
+            else:
+                verdict, record = puts[index - place], message.record
+            total += len(record)
+            entries.append((message.seq, surroundings.at, total, record))
+            verdicts.append(verdict)
+        place = end
+    journal.write(connection, entries)
     return verdicts
 
 
-def _apply(surroundings: Apply, message: Committed) -> tuple[Any | DexError, bytes]:
+def _end_of_puts(messages: Sequence[Committed], mutations: Sequence[Any], begin: int) -> int:
+    """Give the end of a run of plain puts to one store, which may go in together; that of anything else is the next."""
+    end = begin
+    first = mutations[begin]
+    while end < len(messages) and type(mutations[end]) is PutRow and mutations[end].mutation_id is None:
+        if messages[end].epoch or mutations[end].store != first.store:
+            break
+        end += 1
+    return max(end, begin + 1)
+
+
+def _apply(surroundings: Apply, message: Committed, mutation: Any) -> tuple[Any | DexError, bytes]:
     """Apply one message; give its verdict and what is journaled of it."""
     record = message.record
     try:
         if message.epoch:
             check_epoch(surroundings.connection, message.epoch)
-        outcome = machine.apply(surroundings, _mutation(record), record)
+        outcome = machine.apply(surroundings, mutation, record)
     except DexError as error:
         return error, NOTHING
     if outcome.changed_catalog:
@@ -54,13 +81,15 @@ def _apply(surroundings: Apply, message: Committed) -> tuple[Any | DexError, byt
     return outcome.result, record if outcome.wrote else NOTHING
 
 
-def _mutation(record: bytes) -> Any:
-    """Give the mutation of a record.
+def _decoded(message: Committed) -> Any:
+    """Give the mutation of a message.
 
     Raises:
-        InvalidCommand: a node of another version wrote it.
+        FailedPrecondition: a node of another version wrote it; going on without it would make this node differ.
     """
     try:
-        return journal.decode_record(record)
-    except Exception as error:
-        raise InvalidCommand("the journal has a record that this version does not know", "upgrade this node") from error
+        return journal.decode_record(message.record)
+    except msgspec.MsgspecError as error:
+        raise FailedPrecondition(
+            f"the journal has a record at position {message.seq} that this version does not know", "upgrade this node"
+        ) from error

@@ -17,6 +17,7 @@ from uuid import uuid4
 from dex.engine import catalog, journal
 from dex.engine.clock import Clock
 from dex.engine.cluster.applying import NOTHING, apply_messages
+from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.machine import MUTATIONS
@@ -40,6 +41,7 @@ class ReplicatedWriter:
         self._thread = ThreadPoolExecutor(1, f"dex-apply-{stream.name}")
         self._waiting: dict[str, Future[Any]] = {}
         self._reached = threading.Condition()
+        self._barriers = Barriers(self._begin_barrier)
         self._reading: Future[None] | None = None
         self.fault: BaseException | None = None
         self.applied = 0
@@ -68,13 +70,12 @@ class ReplicatedWriter:
     def write(self, mutations: Sequence[Any]) -> list[Any | DexError]:
         """Commit mutations in order and give each one's result, or the error that refused it, as apply found it.
 
-        Raises:
-            Unavailable: the journal has no quorum; what it says of a mutation is that it may still be committed.
+        Where the journal has no quorum, that is Unavailable, and it says that the mutation may still be committed.
         """
         self.writes += 1
         deadline = time.monotonic() + self._timeout
         sent = [self._send(mutation, deadline) for mutation in mutations]
-        return [verdict if isinstance(verdict, DexError) else self._verdict(verdict, deadline) for verdict in sent]
+        return [verdict if isinstance(verdict, DexError) else self._outcome(verdict, deadline) for verdict in sent]
 
     def take_over(self, record: OwnerChanged) -> None:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
@@ -91,8 +92,12 @@ class ReplicatedWriter:
         Raises:
             Unavailable: that did not come about in time.
         """
-        deadline = time.monotonic() + seconds
-        self._verdict(self._publish(NOTHING, deadline, 0), deadline)
+        try:
+            self._barriers.join().result(seconds)
+        except TimeoutError as error:
+            raise Unavailable(
+                f"this node has not caught up with the journal within {seconds:g} s", "try again later"
+            ) from error
 
     def wait_for(self, position: int, seconds: float) -> None:
         """Wait until this node has applied a position.
@@ -152,6 +157,15 @@ class ReplicatedWriter:
         self._link.submit(publish())
         verdict.add_done_callback(lambda _: self._waiting.pop(message_id, None))
         return verdict
+
+    def _begin_barrier(self) -> "Future[Any]":
+        return self._publish(NOTHING, time.monotonic() + self._timeout, 0)
+
+    def _outcome(self, verdict: "Future[Any]", deadline: float) -> Any | DexError:
+        try:
+            return self._verdict(verdict, deadline)
+        except DexError as error:
+            return error
 
     def _verdict(self, verdict: "Future[Any]", deadline: float) -> Any:
         try:

@@ -1,0 +1,177 @@
+"""The replicated journal: committed by a quorum, applied alike by every node, and read as strictly as is asked for."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import product
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.cluster.placing import partition_of
+from dex.engine.cluster.stream import Message, Stream
+from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
+from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
+from tests.clusters import Cluster, new_cluster, running_servers
+from tests.engine.cluster.conftest import check_equal, eventually, store_on
+
+HERE = partition_of("s", 2)
+
+
+@pytest.fixture
+def three(cluster: Cluster) -> Iterator[Cluster]:
+    for name in ("a", "b", "c"):
+        cluster.join(name)
+    return cluster
+
+
+@pytest.mark.spec("K-03")
+def test_every_node_takes_writes_and_answers_reads_under_its_name(three):
+    stores = {name: Client(node) for name, node in three.nodes.items()}
+    store_on(three.nodes["a"])
+    for name, client in stores.items():
+        put = client.execute(PutRow(store="s", key=name.encode(), payload=b"v"))
+        assert put.freshness.served_by == name
+    for client, key in product(stores.values(), stores):
+        row = client.execute(GetRow(store="s", key=key.encode(), strict=True))
+        assert row.payload == b"v"
+        assert row.freshness.behind == 0
+        assert row.freshness.served_by == client.engine.settings.node
+
+
+@pytest.mark.spec("K-03")
+def test_every_stream_has_three_replicas_on_disks(three):
+    node = three.nodes["a"]
+    for part in node.partitions:
+        info = node._link.call(node._link.js.stream_info(part.stream.name), 10)
+        assert (info.config.num_replicas, info.config.storage, len(info.cluster.replicas)) == (3, "file", 2)
+
+
+@pytest.mark.spec("K-03", "K-08", "S-06", "S-07")
+def test_nodes_that_write_at_the_same_time_end_equal_with_each_claim_held_once(three):
+    clients = [Client(node) for node in three.nodes.values()]
+    store_on(three.nodes["a"])
+    clients[0].wcl("DEFINE FEED f")
+    clients[0].wcl("DEFINE STATESTORE over FROM FEED f KEYS t = JSON 't'")
+    for node in three.nodes.values():
+        for part in node.partitions:
+            part.writer.barrier(20)
+
+    def work(number: int) -> list[object]:
+        client = clients[number]
+        puts = [
+            PutRow(store="s", key=b"%d-%d" % (number, i), payload=b"x" * i, named={"u": i}, mutation_id=f"{i}")
+            for i in range(40)
+        ]
+        plain = [PutRow(store="s", key=b"%d" % i, payload=b"%d" % number) for i in range(60)]
+        records = [AppendRecords(feed="f", records=[FeedRecord(key=b"%d" % i, payload=b'{"t": 1}')]) for i in range(9)]
+        return client.engine.execute_many([*puts, *plain, *records])
+
+    with ThreadPoolExecutor(3) as threads:
+        results = list(threads.map(work, range(3)))
+    won = [[i for i, result in enumerate(each[:40]) if not isinstance(result, DexError)] for each in results]
+    assert sorted(i for each in won for i in each) == list(range(40))
+    assert not any(isinstance(result, DexError) for each in results for result in each[40:])
+    check_equal(three)
+
+
+@pytest.mark.spec("K-06")
+def test_a_strict_read_sees_what_any_node_has_acknowledged_before(three):
+    writer, reader = Client(three.nodes["a"]), Client(three.nodes["b"])
+    store_on(three.nodes["a"])
+    assert reader.execute(GetRow(store="s", key=b"none", strict=True)) is None
+    for i in range(50):
+        writer.execute(PutRow(store="s", key=b"k", payload=b"%d" % i))
+        if i % 2:
+            found = reader.execute(GetRow(store="s", key=b"k", strict=True))
+        else:
+            (found,) = reader.engine.execute_many([GetRow(store="s", key=b"k", strict=True)])
+        assert found.payload == b"%d" % i
+
+
+@pytest.mark.spec("K-06", "S-09", "S-11")
+def test_a_node_that_lags_says_so_and_refuses_strict_reads(three):
+    node = three.nodes["b"]
+    store_on(three.nodes["a"])
+    part = node.partitions[HERE]
+    part.writer.barrier(20)
+    with closing(sqlite3.connect(part.engine.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # this node cannot apply meanwhile
+        Client(three.nodes["a"]).execute(PutRow(store="s", key=b"k", payload=b"v"))
+        eventually(lambda: part.stream.last_seq > part.writer.applied)
+        client = Client(node)
+        assert client.execute(GetRow(store="s", key=b"k")) is None
+        described = client.state_stores.describe("s")
+        assert described.behind >= 1
+        assert described.committed_seq == described.applied_seq + described.behind
+        with pytest.raises(Conflict) as caught:
+            client.execute(GetRow(store="s", key=b"k", strict=True, wait_ms=200))
+        assert caught.value.reason == "index_behind"
+        other.execute("ROLLBACK")
+    assert client.execute(GetRow(store="s", key=b"k", strict=True)).payload == b"v"
+
+
+@pytest.mark.spec("K-06")
+def test_strict_reads_at_the_same_time_share_barriers(three):
+    client = Client(three.nodes["a"])
+    first = store_on(three.nodes["a"]).put("k", "v").seq
+    reads = 64
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda _: client.execute(GetRow(store="s", key=b"k", strict=True)), range(reads)))
+    assert 1 <= three.nodes["a"].partitions[HERE].writer.applied - first < reads / 2
+
+
+@pytest.mark.spec("K-03", "S-17")
+def test_a_command_that_is_larger_than_the_journal_servers_take_is_refused_at_once(three):
+    client = Client(three.nodes["a"])
+    client.wcl("DEFINE FEED f")
+    record = FeedRecord(key=b"k", payload=b"x" * 1024 * 1024)
+    with pytest.raises(Refused, match=r"takes \d+ bytes in the journal, and its servers take \d+; send less"):
+        client.execute(AppendRecords(feed="f", records=[record] * 10))
+    assert client.execute(AppendRecords(feed="f", records=[record] * 3)).seq == 3
+
+
+@pytest.mark.spec("K-03")
+def test_a_record_of_a_newer_version_stops_a_node_where_it_is_rather_than_making_it_differ(cluster):
+    node = cluster.join("a")
+    store = store_on(node)
+    store.put("k", "v")
+    part = node.partitions[HERE]
+    unknown = Message(0, b"\x81\xa7command\xa6future")
+    node._link.call(part.stream.publish(unknown, "x", time.monotonic() + 10), 20)
+    eventually(lambda: part.writer.fault is not None)
+    with pytest.raises(Unavailable, match=r"not kept current: .*does not know; upgrade this node"):
+        store.get("k")
+
+
+@pytest.mark.spec("K-04")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves lost connections open
+def test_writes_go_on_without_one_journal_server_and_by_themselves_once_two_are_back():
+    with (
+        running_servers() as servers,
+        new_cluster(servers, ["a", "b"], timeout=60.0) as cluster,
+    ):
+        node = cluster.nodes["a"]
+        store = store_on(node)
+        acknowledged = [store.put(f"k{i}", "v").seq for i in range(20)]
+        leader = node._link.call(node._link.js.stream_info(node.partitions[HERE].stream.name), 10).cluster.leader
+        first, *others = sorted(servers.servers, key=lambda server: server.name != leader)
+        first.kill()
+        acknowledged += [store.put(f"one down {i}", "v").seq for i in range(20)]
+        others[0].kill()
+        quick = Stream(node._link, cluster.name, HERE, 3)
+        began = time.monotonic()
+        with pytest.raises(Unavailable, match="no quorum, and the write may still be committed"):
+            node._link.call(quick.publish(Message(0, b"\x81\xa7command\xa7nothing"), "x", began + 2.0), 30)
+        with pytest.raises(Conflict, match="has not caught up"):
+            store.get("k0", strict=True, wait_ms=500)
+        assert store.get("k0").payload == b"v"
+        first.start()
+        others[0].start()
+        acknowledged.append(store.put("both back", "v").seq)
+        assert acknowledged == sorted(set(acknowledged))
+        check_equal(cluster)
+        keys = {row.key for row in Client(cluster.nodes["b"]).state_store("s").iterate()}
+        assert len(keys) == len(acknowledged)
