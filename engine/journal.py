@@ -38,6 +38,7 @@ Mutation = (
 )
 """The commands that are journaled as they are; of Flows it is what came of running a handler (flows/records.py)."""
 
+
 class Nothing(msgspec.Struct, frozen=True, tag_field="command", tag="nothing"):
     """What a replicated journal has at a position whose mutation was refused or changed nothing, or at a barrier."""
 
