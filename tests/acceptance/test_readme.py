@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def service(language: str) -> str:
     return block
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.spec("K-01", "K-02")
 def test_the_server_of_the_readme_runs(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as place:

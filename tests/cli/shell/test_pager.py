@@ -12,8 +12,8 @@ from dex.wcl.errors import InputError
 @pytest.mark.parametrize(
     ("pager", "command"),
     [
-        ("less -FRX", ["less", "-FRX"]),
-        ("less -P 'dex results'", ["less", "-P", "dex results"]),
+        ("more -d", ["more", "-d"]),
+        ("more -n '5 0'", ["more", "-n", "5 0"]),
         ("cat", None),
         ("", None),
     ],

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tests.cli.shell.conftest import DEFINE, Open, leave
 from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP
 
 MANY = 100_000
+
+needs_less = pytest.mark.skipif(shutil.which("less") is None, reason="no less: apt install less")
 
 
 def script(path: Path, text: str) -> str:
@@ -265,6 +268,7 @@ def test_a_long_result_goes_through_the_pager_and_a_short_one_does_not(
     leave(shell)
 
 
+@needs_less
 @pytest.mark.spec("P-01")
 def test_less_is_left_by_q_and_the_shell_goes_on(open_shell: Open, define: Callable[[str], None]) -> None:
     _define_many(define)
@@ -278,6 +282,7 @@ def test_less_is_left_by_q_and_the_shell_goes_on(open_shell: Open, define: Calla
     leave(shell)
 
 
+@needs_less
 @pytest.mark.spec("P-01")
 def test_leaving_the_pager_early_ends_the_command(open_shell: Open, define: Callable[[str], None], home: Path) -> None:
     """Rows that nobody wants any more are not read to the end, and that is no error."""
