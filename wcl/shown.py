@@ -26,11 +26,16 @@ def shown(value: Any) -> str:
 
 def shown_error(error: BaseException) -> str:
     """Give an exception that anybody's code may have raised for a message: its type, and its text if it has one."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001  # its own code makes the text
-        text = "its text cannot be read"
+    text = text_of(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def text_of(value: object) -> str:
+    """Give the text of a value of anybody's class, whose own code makes it and may raise."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # as said
+        return "its text cannot be read"
 
 
 def _cut(text: str) -> str:

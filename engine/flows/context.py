@@ -57,7 +57,7 @@ class Context:
         Raises:
             ValueMappingError: the value cannot be stored.
         """
-        self.workspace.write_local(name, codec.encode(value))
+        self.workspace.write_local(name, codec.encode_as(value, Any, f"step execution local {name}"))
 
     @checked("context.get_step_execution_local('asked', int)")
     def get_step_execution_local(self, name: str, value_type: Any = Any) -> Any:
@@ -79,4 +79,4 @@ class Context:
         Raises:
             ValueMappingError: the value cannot be stored.
         """
-        self.workspace.record_event(name, codec.encode(value))
+        self.workspace.record_event(name, codec.encode_as(value, Any, f"value of event {name}"))

@@ -22,6 +22,7 @@ from dex.engine.flows.schema import PersistenceSchema
 from dex.engine.flows.state import channels
 from dex.engine.flows.workspace import Workspace
 from dex.wcl.edge import to_edge
+from dex.wcl.shown import text_of
 
 
 def of_workspace(workspace: Workspace) -> dict[str, Any]:
@@ -67,16 +68,20 @@ def of_decision(flow_type: FlowType, decision: StepDecision) -> tuple[list[NewSt
         case GoTo():
             return next_steps(flow_type, decision.movements), None
         case GracefulComplete():
-            return [], Close("completed", codec.encode(decision.output), graceful=True)
+            return [], Close("completed", _output(flow_type, decision.output), graceful=True)
         case ForceComplete():
-            return [], Close("completed", codec.encode(decision.output))
+            return [], Close("completed", _output(flow_type, decision.output))
         case ForceFail():
-            return [], Close("failed", error=str(decision.reason) or "the Flow decided to fail")
+            return [], Close("failed", error=text_of(decision.reason) or "the Flow decided to fail")
         case ForceCompleteIfChannelsEmpty():
             steps, close = of_decision(flow_type, decision.fallback)
-            output = codec.encode(decision.output)
+            output = _output(flow_type, decision.output)
             return [], Close("completed", output, if_empty=True, fallback=steps, otherwise=close)
         case DeadEnd():
             return [], None
         case _:
             raise AssertionError(f"{decision!r} is no decision")
+
+
+def _output(flow_type: FlowType, value: Any) -> bytes:
+    return codec.encode_as(value, Any, f"output of Flow {flow_type.name}")

@@ -297,6 +297,7 @@ def test_a_wait_that_fails_for_good_fails_the_flow_or_is_skipped(client, work, c
         lambda c, i: (_ for _ in ()).throw(Mute),
         lambda c, i: (_ for _ in ()).throw(Unmade("x")),
         lambda c, i: force_fail("\ud800"),
+        lambda c, i: force_fail(Mute()),
         lambda c, i: graceful_complete(object()),
         lambda c, i: go_to("Nowhere"),
         lambda c, i: go_to("A", object()),
