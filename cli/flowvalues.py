@@ -68,7 +68,7 @@ def typed_hint() -> Iterator[None]:
     except ValueMappingError as error:
         if not error.message.startswith("Attribute "):
             raise
-        remedy = "write NAME=text, and NAME:=JSON for all that is not text"
+        remedy = "write NAME=text, NAME=@FILE for bytes, and NAME:=JSON for all else"
         if str(error.facts.get("expected")).startswith('{"bytes"'):
             remedy = "write NAME=@FILE for bytes"
         raise ValueMappingError(error.message, remedy, **error.facts) from error

@@ -19,7 +19,7 @@ def run(
     ctx: Ctx,
     flow_id: FlowId,
     values: Annotated[
-        list[str], typer.Argument(metavar="ATTRIBUTE=V", help="k=text, k:=JSON or k=@FILE; :=null deletes.")
+        list[str], typer.Argument(metavar="ATTRIBUTE=V", help="k=text, k=@FILE for bytes, or k:=JSON; :=null deletes.")
     ],
     run_id: RunId = None,
 ) -> None:

@@ -27,7 +27,7 @@ def run(  # noqa: PLR0913 - each option is a parameter
     ] = None,
     attr: Annotated[
         list[str] | None,
-        typer.Option("--attr", metavar="K=V", help="Attribute: k=text, k:=JSON or k=@FILE; repeatable."),
+        typer.Option("--attr", metavar="K=V", help="Attribute: k=text, k=@FILE for bytes, or k:=JSON; repeatable."),
     ] = None,
     store: Annotated[
         list[str] | None,
