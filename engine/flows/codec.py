@@ -7,7 +7,7 @@ MessagePack is read faster than a value can be walked in Python, and the reader 
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -218,21 +218,18 @@ def _check_depth(data: bytes) -> None:
     if len(data) <= MAX_DEPTH or len(data) - len(data.translate(None, _CONTAINERS)) <= MAX_DEPTH:
         return
     try:
-        level = [msgspec.msgpack.decode(data)]
+        level = _holders([msgspec.msgpack.decode(data)])
     except RecursionError as error:
         raise too_deep("$") from error
-    for _ in range(MAX_DEPTH + 1):
-        level = [inner for item in level for inner in _items(item)]
+    for _ in range(MAX_DEPTH):
+        level = _holders(inner for item in level for inner in (item.values() if item.__class__ is dict else item))
         if not level:
             return
     raise too_deep("$")
 
 
-def _items(value: Any) -> Any:
-    """Give what a decoded list or object holds."""
-    if value.__class__ is dict:
-        return value.values()
-    return value if value.__class__ is list else ()
+def _holders(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value.__class__ is dict or value.__class__ is list]
 
 
 def _check_numbers(data: bytes) -> None:
