@@ -107,12 +107,12 @@ class Operating:
             return None
 
     def _partition(self, number: int, reports: Sequence[NodeReport]) -> ClusterPartition:
-        """Put together what nodes tell of a partition; what an owner tells of itself is newer than its lease."""
+        """Put together what nodes tell of a partition; the lease tells of an owner only where that does not answer."""
         told = [(report.node, report.copies[number]) for report in reports]
         committed = max(copy.committed for _, copy in told)
         seen = self._ownership.owner(number)
         claims = [(copy.epoch, node) for node, copy in told if copy.epoch]
-        if seen is not None:
+        if seen is not None and seen.node not in (node for node, _ in told):
             claims.append((seen.epoch, seen.node))
         epoch, owner = max(claims, default=(0, None))
         copies = [

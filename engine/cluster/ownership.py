@@ -51,6 +51,8 @@ class Ownership:
         self._taking = 0
         self._name = leases.lease(f"node.{node}")
         self._member = f"member.{node}"
+        self._naming = asyncio.Lock()
+        self._has_left = False
         self._tasks: list[Any] = []
         self._members: list[Holder] = [self._holder]
         self._wakes = [asyncio.Event() for _ in partitions]
@@ -187,13 +189,16 @@ class Ownership:
     async def _keep_name(self) -> None:
         while True:
             await asyncio.sleep(self._leases.seconds / 3)
-            try:
-                if not await self._name.renew(self._holder):
-                    await self._retake_name()
-                await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
-                await self._look_at_members()
-            except LINK_ERRORS as error:
-                _log.info("the node's name is not renewed: %s", error)
+            async with self._naming:
+                if self._has_left:
+                    return
+                try:
+                    if not await self._name.renew(self._holder):
+                        await self._retake_name()
+                    await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
+                    await self._look_at_members()
+                except LINK_ERRORS as error:
+                    _log.info("the node's name is not renewed: %s", error)
 
     async def _keep(self, part: Partition) -> None:
         """Take the lease of a partition when it is free, and keep it."""
@@ -277,9 +282,11 @@ class Ownership:
         self.on_change(part, False)  # noqa: FBT003  # as above
 
     async def _leave(self) -> None:
-        await self._leases.tell(self._member, None, 1)
-        if self._name.is_held:
-            await self._name.give()
+        async with self._naming:
+            self._has_left = True
+            await self._leases.tell(self._member, None, 1)
+            if self._name.is_held:
+                await self._name.give()
 
 
 def _with_epoch(found: Found) -> Holder | None:
