@@ -134,6 +134,7 @@ def chaos() -> Iterator[_Chaos]:
 
 
 @pytest.mark.spec("K-03", "K-04", "K-05", "K-06", "K-07")
+@pytest.mark.timeout(_SECONDS + 240)
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_nothing_acknowledged_is_lost_and_all_nodes_are_equal_whatever_breaks(chaos: _Chaos, seed: int) -> None:
     """Unique values are one row's, strict reads linearizable, and no update under a lock is lost or made twice."""
