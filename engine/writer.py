@@ -52,12 +52,16 @@ class Writer:
     `on_change` is called after a commit that met other definitions than the one before, or that passed a
     multiple of 256 positions: the moments at which housekeeping may have found work. `writes` counts the calls of
     `write`, so that a caller who is interrupted can tell whether anything may have changed; `commits` counts commits.
+    One that is not `durable` may lose its last commits when the power fails: a replicated journal gives them again.
     """
 
-    def __init__(self, path: Path, clock: Clock, timeout: float, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, timeout: float, on_change: Callable[[], None], *, durable: bool = True
+    ) -> None:
         self._path = path
         self._clock = clock
         self._timeout = timeout
+        self._durable = durable
         self._on_change = on_change
         self._connection: sqlite3.Connection | None = None
         self._catalog = _UNKNOWN
@@ -254,6 +258,8 @@ class Writer:
                 self._connection = open_database(self._path, self._timeout)
                 # SQLite's own wait would come on top of ours, and Ctrl-C cannot end it.
                 self._connection.execute("PRAGMA busy_timeout=0")
+                if not self._durable:
+                    self._connection.execute("PRAGMA synchronous=NORMAL")
             begin_immediate(self._connection, patience, self._path)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error

@@ -224,8 +224,12 @@ class ClusterEngine:
                 results[index] = error
                 continue
             places.setdefault(number, []).append(index)
-        if -1 in places or len(places) == 1:
+        if -1 in places:
             self._run(list(range(len(commands))), commands, results, None)
+            return results
+        if len(places) == 1:
+            ((number, indexes),) = places.items()
+            self._run(indexes, commands, results, self.partitions[number])
             return results
         work = [
             self._threads.submit(self._run, indexes, commands, results, self.partitions[number])

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from tests.bench import (
     chunks,
     clears,
+    cluster,
     drain,
     imports,
     lag,
@@ -39,6 +40,7 @@ BENCHES: dict[str, Bench] = {
     **drain.BENCHES,
     **lag.BENCHES,
     **serving.BENCHES,
+    **cluster.BENCHES,
 }
 _RESULTS = Path(__file__).parents[2] / "bench-results" / "bench.json"
 

@@ -77,6 +77,16 @@ def test_nodes_that_write_at_the_same_time_end_equal_with_each_claim_held_once(t
     check_equal(three)
 
 
+@pytest.mark.spec("K-03")
+def test_commands_of_one_call_go_out_together_and_share_transactions(three):
+    node = three.nodes["a"]
+    store_on(node)
+    before = node.partitions[HERE].writer.commits
+    results = node.execute_many([PutRow(store="s", key=b"%d" % i) for i in range(500)])
+    assert [result.seq for result in results] == sorted({result.seq for result in results})
+    assert node.partitions[HERE].writer.commits - before < 250
+
+
 @pytest.mark.spec("K-06")
 def test_a_strict_read_sees_what_any_node_has_acknowledged_before(three):
     writer, reader = Client(three.nodes["a"]), Client(three.nodes["b"])
