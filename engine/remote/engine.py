@@ -101,7 +101,8 @@ class RemoteEngine:
         deadline = time.monotonic() + max(self._timeout, waits + _MARGIN_SECONDS if waits else 0)
         repeatable = all(is_repeatable(command) for command in commands)
         # One that hangs is no reason to leave the others unasked.
-        turn = waits + _TURN_SECONDS if repeatable and len(self.endpoints) > 1 else float("inf")
+        share = min(_TURN_SECONDS, self._timeout / len(self.endpoints))
+        turn = waits + share if repeatable and len(self.endpoints) > 1 else float("inf")
 
         def attempt(endpoint: Endpoint) -> R:
             url = endpoint.url + self._path
@@ -115,9 +116,10 @@ class RemoteEngine:
                 raise Unavailable(
                     f"{lost}, and the write may have been applied",
                     "look before you repeat it; with a mutation or request id it can be repeated safely",
+                    **lost.facts,
                     applied="unknown",
                 ) from lost
-            raise Unavailable(str(lost), "try again, or raise --timeout") from lost
+            raise Unavailable(str(lost), lost.remedy, **lost.facts) from lost
 
     def _post(self, url: str, content: bytes, deadline: float) -> httpx.Response:
         left = max(0.001, deadline - time.monotonic())

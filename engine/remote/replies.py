@@ -1,5 +1,7 @@
 """What came back from an address: the result of a dex server, its error, or something else told in one line."""
 
+import re
+import ssl
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -7,7 +9,7 @@ import httpx
 import msgspec
 
 from dex.engine.remote.trying import LostReply, NotReached
-from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+from dex.wcl.errors import InputError, Refused
 from dex.wcl.wireerrors import error_from_wire
 
 R = TypeVar("R")
@@ -18,13 +20,13 @@ def read_reply(url: str, send: Callable[[], httpx.Response], read: Callable[[Any
 
     Raises:
         NotReached: no connection came about, so nothing was sent.
-        LostReply: it was sent, and no whole answer came.
-        DexError: what the server refused; Refused or Unavailable where this is no dex server.
+        LostReply: it was sent, and no whole answer came, or one of a gateway that has had none.
+        DexError: what the server refused; Refused where this is no dex server.
     """
     try:
         response = send()
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-        raise NotReached(f"{url}: {_reason(error)}") from error
+        raise _not_reached(url, error) from error
     except httpx.TimeoutException as error:
         raise LostReply(f"{url}: no answer in time") from error
     except httpx.InvalidURL as error:
@@ -50,20 +52,36 @@ def _json(url: str, response: httpx.Response) -> Any:
     raise _foreign(url, response)
 
 
-def _foreign(url: str, response: httpx.Response) -> DexError:
+def _foreign(url: str, response: httpx.Response) -> Refused | LostReply:
     """Give the error for an answer that no dex server gives."""
-    kind = Unavailable if response.status_code >= 500 else Refused
-    return kind(
-        f"{url} answered {response.status_code}, and this is not a dex server's answer",
-        "check --endpoint; a proxy may stand before the server",
-        url=url,
-        http_status=response.status_code,
-    )
+    message = f"{url} answered {response.status_code}, and this is not a dex server's answer"
+    remedy = "check --endpoint; a proxy may stand before the server"
+    kind = LostReply if response.status_code >= 500 else Refused
+    return kind(message, remedy, url=url, http_status=response.status_code)
+
+
+def _not_reached(url: str, error: httpx.HTTPError) -> NotReached:
+    """Give the error for a connection that did not come about."""
+    tls = _tls_error(error)
+    if isinstance(tls, ssl.SSLCertVerificationError):
+        remedy = "where it is a right one, name the file of who signed it in SSL_CERT_FILE"
+        return NotReached(f"{url}: the certificate is not trusted here: {tls.verify_message}", remedy)
+    if tls is not None and tls.reason == "WRONG_VERSION_NUMBER":
+        return NotReached(f"{url}: there is no TLS at this port", "write http:// where the server has no certificate")
+    return NotReached(f"{url}: {_reason(error)}")
+
+
+def _tls_error(error: BaseException) -> ssl.SSLError | None:
+    """Find the error of TLS that one of a connection came from."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    return cause
 
 
 def _reason(error: httpx.HTTPError) -> str:
     """Give the reason in plain words, as the system told it."""
-    text = str(error) or type(error).__name__
+    text = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
     if "refused" in text.lower():
         return "connection refused"
     if isinstance(error, httpx.ConnectTimeout):

@@ -22,9 +22,18 @@ _TRIES = 4
 class NotReached(Exception):  # named after what happened
     """No connection came about: nothing was sent, and any request may go elsewhere."""
 
+    def __init__(self, message: str, remedy: str = "check --endpoint, and that `dex serve` runs there") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
 
 class LostReply(Exception):  # as above
-    """The request was sent, and no whole answer came: it may have been carried out."""
+    """The request was sent, and no whole answer of a dex server came: it may have been carried out."""
+
+    def __init__(self, message: str, remedy: str = "try again, or raise --timeout", **facts: Any) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+        self.facts = facts
 
 
 def is_repeatable(command: Command[Any]) -> bool:
@@ -92,5 +101,5 @@ def _pause(number: int, deadline: float) -> bool:
 
 def _final(last: Exception | None) -> Exception:
     if isinstance(last, NotReached):
-        return Unavailable(f"{last}", "check --endpoint, and that `dex serve` runs there")
+        return Unavailable(f"{last}", last.remedy)
     return last or Unavailable("no server was asked", "name one with --endpoint")

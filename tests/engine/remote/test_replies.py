@@ -1,8 +1,12 @@
 """What is not a dex server, and what answers too late or by half (cases 45 to 47)."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,7 @@ import dex
 from dex.engine.client import Client
 from dex.wcl.commands import PutRow, ShowStateStores
 from dex.wcl.errors import DexError, InputError, Refused, Unavailable
+from tests.certificates import make_pair
 
 Start = Callable[[list[bytes]], str]
 
@@ -150,6 +155,18 @@ def test_a_write_whose_reply_is_lost_is_not_sent_again(start) -> None:
     assert len(server.requests) == 1
 
 
+@pytest.mark.spec("X-01", "K-07")
+def test_a_write_that_a_gateway_answers_for_is_not_sent_to_another_server(start) -> None:
+    """A 502 does not say what became of the request behind it (cases 45, 47)."""
+    gateway = start([answer("502 Bad Gateway", b"<html>no upstream</html>", "text/html")])
+    other = start([answer("200 OK", b"{}")])
+    error = failure(dex.connect(f"{gateway.url},{other.url}"), put=True)
+    assert isinstance(error, Unavailable)
+    assert "502" in str(error)
+    assert "may have been applied" in str(error)
+    assert other.requests == []
+
+
 @pytest.mark.spec("X-01", "S-07")
 def test_a_write_with_an_id_is_sent_again_with_the_same_id(start) -> None:
     """The reply of the first is lost (case 47)."""
@@ -174,3 +191,49 @@ def test_servers_are_tried_in_turn(start) -> None:
     with dex.connect(f"{closed},{server.url}") as client:
         assert client.execute(ShowStateStores()) == []
         assert client.execute(ShowStateStores()) == []
+
+
+@pytest.mark.spec("X-01", "K-07")
+def test_a_server_that_hangs_leaves_time_for_the_next(start) -> None:
+    """However short the time is."""
+    server = start([answer("200 OK", b"[]")])
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with dex.connect(f"{hanging},{server.url}", timeout=2) as client:
+            assert client.execute(ShowStateStores()) == []
+
+
+@pytest.mark.spec("X-01", "K-02")
+def test_a_certificate_that_is_not_trusted_says_how_it_could_be(tmp_path: Path) -> None:
+    """The server runs and the address is right: to check them is no remedy."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*make_pair(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        shake_hands = partial(context.wrap_socket, server_side=True)
+        threading.Thread(target=_each_connection, args=[listener, shake_hands], daemon=True).start()
+        error = failure(dex.connect(f"https://127.0.0.1:{listener.getsockname()[1]}", timeout=5))
+    assert "certificate is not trusted" in str(error)
+    assert "SSL_CERT_FILE" in error.remedy
+
+
+@pytest.mark.spec("X-01", "K-02")
+def test_https_to_a_server_without_tls_says_so() -> None:
+    """What answers there is no greeting of TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_each_connection, args=[listener, _refuse], daemon=True).start()
+        error = failure(dex.connect(f"https://127.0.0.1:{listener.getsockname()[1]}", timeout=5))
+    assert "no TLS" in str(error)
+    assert "http://" in error.remedy
+
+
+def _each_connection(listener: socket.socket, use: Callable[[socket.socket], object]) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                use(connection)
+
+
+def _refuse(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
