@@ -110,7 +110,11 @@ def test_sigterm_ends_a_long_poll_early_and_in_order(serve: Serve) -> None:
     httpx.post(f"{server.url}/v1/wcl", json={"text": "DEFINE FEED f"}).raise_for_status()
     with server.connect() as connection:
         connection.sendall(LIVES + b"GET /v1/feeds/f/records?wait_ms=600000 HTTP/1.1\r\n" + HOST + b"\r\n")
-        assert b'{"status":"ok"}' in connection.recv(65536)  # so that the long poll, next in line, has begun
+        first = b""
+        while b'{"status":"ok"}' not in first:  # then the long poll, next in line, has begun
+            received = connection.recv(65536)
+            assert received, first
+            first += received
         server.send(signal.SIGTERM)
         received = read_all(connection)
     assert received.startswith(b"HTTP/1.1 503 ")
