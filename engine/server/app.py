@@ -94,11 +94,15 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
 class _Path:
     """Answers the requests of one path: each method by its route, and OPTIONS with the methods there are.
 
+    HEAD is GET, whose body the server leaves out; a stream, which may never end, takes none.
+
     The framework is given it as an ASGI application, which costs a request half as much as its own responses do.
     """
 
     def __init__(self, routes: Sequence[Route], make_request: MakeRequest) -> None:
         self._routes = {str(route.method): route for route in routes}
+        if "GET" in self._routes and not self._routes["GET"].stream:
+            self._routes["HEAD"] = self._routes["GET"]
         self._allow = ", ".join([*sorted(self._routes), "OPTIONS"]).encode()
         self._make_request = make_request
 

@@ -61,7 +61,8 @@ class Front:
         except DexError as error:
             await _tell(answer, exchange, error)
         except asyncio.CancelledError:  # the time to finish what was accepted is over
-            await _tell(answer, exchange, Unavailable("the server is being stopped", "ask again, or ask another"))
+            stopped = Unavailable("the server is being stopped", "ask again, or ask another", applied="unknown")
+            await _tell(answer, exchange, stopped)
         except Exception as error:  # noqa: BLE001  # the log tells of it, and the client where to look
             await _tell(answer, exchange, Bug.logged(error, exchange.id))
         finally:
@@ -71,7 +72,7 @@ class Front:
     async def _pass_on(self, scope: HTTPScope, receive: Receive, send: Send, exchange: Exchange) -> None:
         headers: Headers = scope["headers"]  # type: ignore[assignment]  # the server makes a list
         if self._terms.tokens is not None:
-            exchange.recognise(self._terms.tokens, headers, takes_basic=scope["method"] == "GET")
+            exchange.recognise(self._terms.tokens, headers, takes_basic=scope["method"] in ("GET", "HEAD"))
         elif not self._terms.any_name:
             refuse_other_names(headers)
         if scope["method"] != "OPTIONS":  # it asks what it may, and is told nothing

@@ -76,7 +76,7 @@ def test_json_may_be_told_with_a_charset(http: httpx.Client) -> None:
         ("/v1/state-stores/%FF", "UTF-8"),
         ("/v1/feeds/" + "a" * 256, "255"),
         ("/v1/state-stores/s/rows/" + "a" * 4097, "4096"),
-        ("/v1/feeds/f/records?wait_ms=600001", "600000"),
+        ("/v1/feeds/f/records?wait_ms=600001", "10m"),
         ("/v1/feeds/f/records?after=-1", "0 to"),
         ("/v1/feeds/f/tail?after=-1", "0 to"),
         ("/v1/sync/totals?after=9223372036854775808", "0 to"),
@@ -124,14 +124,24 @@ def test_a_method_that_a_path_does_not_take_is_405_with_those_it_does(http: http
     assert "GET" in response.headers["allow"].split(", ")
 
 
-def test_head_is_refused_without_a_body(http: httpx.Client) -> None:
-    response = http.head("/v1/feeds")
+@pytest.mark.parametrize("path", ["/healthz", "/v1/feeds", "/", "/v1/state-stores/s/rows/nobody", "/v1/feeds/none"])
+def test_head_gives_what_get_does_without_the_body(http: httpx.Client, path: str) -> None:
+    """Load balancers and `curl -I` ask so."""
+    head, get = http.head(path), http.get(path)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    assert head.headers["content-length"] == get.headers["content-length"]
+    assert head.headers["content-type"] == get.headers["content-type"]
+
+
+@pytest.mark.parametrize("path", ["/v1/wcl", "/v1/feeds/f/tail"])
+def test_head_is_refused_where_there_is_no_get_that_ends(http: httpx.Client, path: str) -> None:
+    response = http.head(path)
     assert (response.status_code, response.content) == (405, b"")
 
 
 def test_options_tells_the_methods_and_allows_no_other_site(http: httpx.Client) -> None:
     response = http.options("/patterns/hash-partitioned-attribute-map/customer-profile")
-    assert (response.status_code, response.headers["allow"]) == (204, "GET, PUT, OPTIONS")
+    assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, PUT, OPTIONS")
     assert not [name for name in response.headers if name.startswith("access-control-")]
 
 

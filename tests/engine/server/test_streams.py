@@ -178,6 +178,25 @@ def test_a_stop_finishes_a_batch_that_also_writes(server: Server) -> None:
     assert deleted["existed"]
 
 
+@pytest.mark.spec("K-07", "S-07")
+def test_a_write_that_a_stop_cuts_off_may_have_been_applied(server: Server) -> None:
+    """A client must not ask another server to do it once more."""
+    server.uvicorn.config.timeout_graceful_shutdown = 0
+    Client(server.engine).start_flow(OrderFlow, "o", Order("o", 1))
+    batch = [
+        {"command": "wait_for_flow", "flow_id": "o", "wait_ms": 300},
+        {"command": "delete_row", "store": "large", "key": "0000"},
+    ]
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(lambda: httpx.post(f"{server.url}/v1/commands", json=batch, timeout=60))
+        while not server.dispatcher._waiting._busy:
+            httpx.get(f"{server.url}/v1/feeds")
+        server.stop()
+        answer = asking.result()
+    assert answer.status_code == 503
+    assert answer.json()["error"]["applied"] == "unknown"
+
+
 def test_a_stop_waits_for_no_client_that_reads_nothing(server: Server, http: httpx.Client) -> None:
     server.uvicorn.config.timeout_graceful_shutdown = 3600
     with asked(server, "/v1/state-stores/iterate?store=large"):
