@@ -1,8 +1,6 @@
 """The replicated journal of one partition: a stream of records, appended to by any node and read by all (spec: K-03).
 
-The sequence of the stream is the journal's position. A publish that is not answered may still be committed, so the
-same message is sent again under its id until it is answered or the time is over; what became of it is told by the
-apply of its position alone.
+The sequence of the stream is the journal's position.
 """
 
 import asyncio
@@ -17,19 +15,16 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
 from dex.engine.cluster.link import Link
-from dex.wcl.errors import FailedPrecondition, Refused, Unavailable
+from dex.engine.cluster.outbox import MESSAGE_ID
+from dex.wcl.errors import FailedPrecondition, Refused
 
 PushSubscription: TypeAlias = JetStreamContext.PushSubscription
 
 _log = logging.getLogger("dex.cluster")
 
-_TRY_SECONDS = 1.5
-# A leader that is lost is replaced after four to eight seconds.
-_PATIENCE_SECONDS = 12.0
 _HEARTBEAT_SECONDS = 0.5
 _DUPLICATE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
-_ID = "Nats-Msg-Id"
 _MOST_AT_ONCE = 1000
 _HEADER_BYTES = 1024
 # A leader that was deposed may tell of an earlier end until it notices.
@@ -70,7 +65,7 @@ class Stream:
         self._link = link
         self._replicas = replicas
         self.name = f"{cluster}-journal-{partition}"
-        self._subject = f"{cluster}.journal.{partition}"
+        self.subject = f"{cluster}.journal.{partition}"
         self.partition = partition
         self.last_seq = 0
         self._doubted: float | None = None
@@ -83,7 +78,7 @@ class Stream:
         """
         wanted = api.StreamConfig(
             name=self.name,
-            subjects=[self._subject],
+            subjects=[self.subject],
             num_replicas=self._replicas,
             storage=api.StorageType.FILE,
             retention=api.RetentionPolicy.LIMITS,
@@ -108,12 +103,11 @@ class Stream:
                 )
         self.last_seq = info.state.last_seq
 
-    async def publish(self, message: Message, message_id: str, deadline: float) -> int:
-        """Append a message and give its position; `deadline` is by the monotonic clock.
+    def encode(self, message: Message) -> bytes:
+        """Give the form in which a message is published.
 
         Raises:
-            Refused: the message is larger than the journal servers take.
-            Unavailable: nobody has answered in time, and the message may still be committed.
+            Refused: it is larger than the journal servers take.
         """
         data = _encode(message)
         if len(data) > self._link.nc.max_payload - _HEADER_BYTES:
@@ -121,24 +115,11 @@ class Stream:
                 f"the command takes {len(data)} bytes in the journal, and its servers take {self._link.nc.max_payload}",
                 "send less at once, or raise max_payload of the servers",
             )
-        headers = {_ID: message_id}
-        until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
-        while True:
-            left = until - time.monotonic()
-            try:
-                timeout = max(0.05, min(_TRY_SECONDS, left))
-                answer = await self._link.js.publish(self._subject, data, timeout=timeout, headers=headers)
-            except (TimeoutError, NatsError, OSError) as error:
-                if until - time.monotonic() <= 0.1:
-                    raise Unavailable(
-                        "the journal has no quorum, and the write may still be committed",
-                        "look before you repeat it; with a mutation or request id it can be repeated safely",
-                        applied="unknown",
-                    ) from error
-                await asyncio.sleep(0.05)
-            else:
-                self.last_seq = max(self.last_seq, answer.seq)
-                return int(answer.seq)
+        return data
+
+    def committed(self, seq: int) -> None:
+        """Take note of a position that is committed."""
+        self.last_seq = max(self.last_seq, seq)
 
     async def read(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> None:
         """Read what follows a position, for ever; `on_batch` applies messages and gives the position it has reached.
@@ -159,7 +140,7 @@ class Stream:
         await self._check_begin(after)
         config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after + 1)
         subscription = await self._link.js.subscribe(
-            self._subject,
+            self.subject,
             stream=self.name,
             ordered_consumer=True,
             config=config,
@@ -197,15 +178,15 @@ class Stream:
             if seq != reached + 1:
                 return None
             told = decode_message(message.data)
-            found.append(Committed(seq, (message.headers or {}).get(_ID, ""), told.at, told.record, told.epoch))
+            found.append(Committed(seq, (message.headers or {}).get(MESSAGE_ID, ""), told.at, told.record, told.epoch))
             reached = seq
-        self.last_seq = max(self.last_seq, reached)
+        self.committed(reached)
         return found
 
     async def look(self) -> None:
         """Ask for the last position; the answer may be out of date, so it is for information only."""
         info = await self._link.js.stream_info(self.name)
-        self.last_seq = max(self.last_seq, info.state.last_seq)
+        self.committed(info.state.last_seq)
 
     async def purge(self, until: int) -> None:
         """Delete what is up to a position, which a verified snapshot has."""

@@ -9,8 +9,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ from dex.engine.clock import Clock
 from dex.engine.cluster.applying import NOTHING, apply_messages
 from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import OwnerChanged
@@ -42,7 +44,10 @@ class ReplicatedWriter:
         self._waiting: dict[str, Future[Any]] = {}
         self._reached = threading.Condition()
         self._barriers = Barriers(self._begin_barrier)
-        self._reading: Future[None] | None = None
+        self._tasks: list[Future[None]] = []
+        self._outbox = Outbox(link, stream.subject, stream.committed)
+        self._id = uuid4().hex
+        self._numbers = count(1)
         self.fault: BaseException | None = None
         self.applied = 0
         self.writes = 0
@@ -59,8 +64,12 @@ class ReplicatedWriter:
 
         self._inner.run(look)
         self.applied = heads[-1].seq
-        self._reading = self._link.submit(self.stream.read(self.applied, self._on_batch))
-        self._reading.add_done_callback(self._ended)
+        self._tasks = [
+            self._link.submit(self.stream.read(self.applied, self._on_batch)),
+            self._link.submit(self._outbox.run()),
+        ]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
     @property
     def commits(self) -> int:
@@ -74,7 +83,7 @@ class ReplicatedWriter:
         """
         self.writes += 1
         deadline = time.monotonic() + self._timeout
-        sent = [self._send(mutation, deadline) for mutation in mutations]
+        sent = self._send(mutations, deadline)
         return [verdict if isinstance(verdict, DexError) else self._outcome(verdict, deadline) for verdict in sent]
 
     def take_over(self, record: OwnerChanged) -> None:
@@ -125,38 +134,41 @@ class ReplicatedWriter:
 
     def close(self) -> None:
         """End applying and close the file."""
-        if self._reading is not None:
-            self._reading.cancel()
+        for task in self._tasks:
+            task.cancel()
         self._thread.shutdown()
         for future in list(self._waiting.values()):
             if not future.done():
                 future.set_exception(Unavailable("the engine is closed", "open a new client"))
         self._inner.close()
 
-    def _send(self, mutation: Any, deadline: float) -> "Future[Any] | DexError":
-        try:
-            epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
-            return self._publish(journal.encode_record(mutation), deadline, epoch)
-        except DexError as error:
-            return error
+    def _send(self, mutations: Sequence[Any], deadline: float) -> "list[Future[Any] | DexError]":
+        """Begin to publish mutations, and give what the verdict of each will be in, or why it is not sent."""
+        sent: list[Future[Any] | DexError] = []
+        sendings: list[Sending] = []
+        for mutation in mutations:
+            try:
+                epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
+                sendings.append(self._sending(journal.encode_record(mutation), deadline, epoch))
+                sent.append(sendings[-1].verdict)
+            except DexError as error:
+                sent.append(error)
+        self._outbox.put(sendings)
+        return sent
 
     def _publish(self, record: bytes, deadline: float, epoch: int) -> "Future[Any]":
         """Begin to publish a record, and give what its verdict will be in."""
-        message_id = uuid4().hex
+        sending = self._sending(record, deadline, epoch)
+        self._outbox.put([sending])
+        return sending.verdict
+
+    def _sending(self, record: bytes, deadline: float, epoch: int) -> Sending:
+        data = self.stream.encode(Message(self._clock.now_ms(), record, epoch))
+        message_id = f"{self._id}-{next(self._numbers)}"
         verdict: Future[Any] = Future()
         self._waiting[message_id] = verdict
-        message = Message(self._clock.now_ms(), record, epoch)
-
-        async def publish() -> None:
-            try:
-                await self.stream.publish(message, message_id, deadline)
-            except DexError as error:
-                if not verdict.done():
-                    verdict.set_exception(error)
-
-        self._link.submit(publish())
         verdict.add_done_callback(lambda _: self._waiting.pop(message_id, None))
-        return verdict
+        return Sending(message_id, data, deadline, verdict)
 
     def _begin_barrier(self) -> "Future[Any]":
         return self._publish(NOTHING, time.monotonic() + self._timeout, 0)
@@ -192,8 +204,9 @@ class ReplicatedWriter:
             self._reached.notify_all()
         for message, verdict in zip(messages, verdicts, strict=True):
             waiting = self._waiting.get(message.message_id)
-            if waiting is not None and not waiting.done():
-                waiting.set_result(verdict)
+            if waiting is not None:
+                with suppress(InvalidStateError):  # who waited has given up
+                    waiting.set_result(verdict)
         return self.applied
 
     def _apply(self, messages: Sequence[Committed]) -> list[Any | DexError]:
@@ -206,11 +219,11 @@ class ReplicatedWriter:
         self._inner.run(work)
         return verdicts
 
-    def _ended(self, reading: "Future[None]") -> None:
-        """Keep why nothing is applied any more."""
-        if not reading.cancelled():
-            self.fault = reading.exception()
-            _log.error("%s is not applied any more: %s", self.stream.name, self.fault)
+    def _ended(self, task: "Future[None]") -> None:
+        """Keep why this node does not go on with the stream."""
+        if not task.cancelled():
+            self.fault = task.exception()
+            _log.error("this node does not go on with %s: %s", self.stream.name, self.fault)
 
 
 def _no_owner() -> int:
