@@ -16,6 +16,8 @@ from dex.cli.settings import chosen_endpoint, resolve
 from dex.wcl.errors import DexError, Refused
 
 if TYPE_CHECKING:
+    import logging
+
     from dex.engine.client import Client
     from dex.engine.cluster.engine import ClusterEngine
     from dex.engine.cluster.settings import ClusterSettings
@@ -44,6 +46,8 @@ class Session:
         self._opened: Engine | None = None
         self._writes_before = 0 if engine is None else engine.writes
         self.only_reads = False
+        self.server_log: logging.Logger | None = None
+        """Where a server tells of itself; None unless this command is one."""
 
     @property
     def wrote(self) -> bool:
@@ -139,10 +143,17 @@ class Session:
 
         with prints_aside():
             registry = default_registry(self.settings["flows"])
+        registry.is_served = self.server_log is not None
         for problem in registry.problems:
-            if not self.quiet:
-                warn(problem, self.style)
+            self._warn(problem)
         return registry
+
+    def _warn(self, problem: DexError) -> None:
+        """Tell of what went wrong beside a command that goes on: in a server's log, else unless quiet."""
+        if self.server_log is not None:
+            self.server_log.warning("%s", problem)
+        elif not self.quiet:
+            warn(problem, self.style)
 
     def _retention(self) -> "Retention":
         """Give how much of the journal is kept."""
@@ -192,9 +203,8 @@ class Session:
 
     def warn_unchanged(self, note: str, **place: Any) -> None:
         """Tell that a declaration is not the one that exists and changed nothing, unless quiet (spec: W-05)."""
-        if not self.quiet:
-            remedy = "declare it with the keys it has, or define a store of another name"
-            warn(DexError(note, remedy, kind="unchanged", **place), self.style)
+        remedy = "declare it with the keys it has, or define a store of another name"
+        self._warn(DexError(note, remedy, kind="unchanged", **place))
 
     def tell(self, text: str) -> None:
         """Tell the person what belongs to an error, on standard error, also when quiet."""

@@ -82,6 +82,7 @@ def run(
         logging_to_stderr(logging.WARNING if session.quiet else logging.INFO) as log,
         open_sync(session, level=None) if syncs_here else nullcontext() as sync,
     ):
+        session.server_log = log
         serve(
             engine,
             Address(host, port),

@@ -9,12 +9,17 @@ from dex.wcl.errors import DexError, FlowDefinitionError
 from dex.wcl.names import did_you_mean
 
 _UNKNOWN = "name the file that defines it with --flows; a program passes the Flow to client.register(…)"
+_UNKNOWN_HERE = "it is the server that has to know it: start `dex serve` with --flows and the file that defines it"
 
 
 class Registry:
-    """Flow types by name. `problems` are the errors of the sources that could not be loaded."""
+    """Flow types by name. `problems` are the errors of the sources that could not be loaded.
+
+    One that `is_served` is that of a server: who asks cannot make a type known to it.
+    """
 
     def __init__(self) -> None:
+        self.is_served = False
         self.types: dict[str, FlowType] = {}
         self.problems: list[DexError] = []
 
@@ -47,7 +52,7 @@ class Registry:
         """
         if name in self.types:
             return self.types[name]
-        remedy = did_you_mean(name, self.types) or _UNKNOWN
+        remedy = did_you_mean(name, self.types) or (_UNKNOWN_HERE if self.is_served else _UNKNOWN)
         if self.problems:
             remedy = f"{remedy}; not loaded: {self.problems[0].message}"
         raise FlowDefinitionError(f"there is no Flow type {name}", remedy, flow_type=name, known=sorted(self.types))

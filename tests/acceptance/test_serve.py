@@ -344,3 +344,14 @@ def test_an_address_that_cannot_be_used_is_told(dex: Dex, arguments: tuple[str, 
     assert done.code == 1
     assert words in done.err
     assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.spec("K-01", "FL-17")
+def test_a_flow_source_that_cannot_be_loaded_is_told_in_the_log(serve: Serve) -> None:
+    """Whoever asks for a type that is missing cannot load it: the remedy is the server's."""
+    server = serve("--flows", "nowhere.py")
+    start = {"command": "start_flow", "type": "Slow", "flow_id": "f"}
+    error = httpx.post(f"{server.url}/v1/commands", json=start).json()["error"]
+    assert "dex serve" in error["remedy"]
+    (told,) = [line for line in server.lines if line["level"] == "warning"]
+    assert "nowhere.py" in told["message"]
