@@ -32,7 +32,7 @@ from dex.wcl.commands import (
     RebuildStateStore,
     ShowStateStores,
 )
-from dex.wcl.errors import Conflict, DexError
+from dex.wcl.errors import Conflict, DexError, Forbidden
 from dex.wcl.format import format_command
 from dex.wcl.names import TEMPORARY
 from dex.wcl.parser import parse
@@ -61,7 +61,8 @@ Check = Callable[[Target], str]
 def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = ()) -> Iterator[Result]:
     """Run every check in order, then `more`; `run` makes the names of this run its own, which are dropped at the end.
 
-    A check after a failed one is run all the same. When the time is up there is none left for cleaning up.
+    A check after a failed one is run all the same, but none after one that is forbidden: nothing was made by then,
+    and all that follow need as much. When the time is up there is none left for cleaning up.
 
     Raises:
         Expired: naming the check that was under way.
@@ -70,25 +71,30 @@ def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = (
     target = Target(engine, f"{base}.rows", f"{base}.events", f"{base}.projection", f"{base}.flow")
     try:
         for name, check in (*CHECKS, *more):
-            yield _attempt(name, check, target)
+            result, error = _attempt(name, check, target)
+            yield result
+            if isinstance(error, Forbidden):
+                return
     except Expired:
         raise
     except BaseException:
         _attempt("cleanup", _cleanup, target)
         raise
-    yield _attempt("cleanup", _cleanup, target)
+    yield _attempt("cleanup", _cleanup, target)[0]
 
 
-def _attempt(name: str, check: Check, target: Target) -> Result:
+def _attempt(name: str, check: Check, target: Target) -> tuple[Result, Exception | None]:
+    """Run a check, and give what it gave and what it failed by."""
     start = time.perf_counter()
+    failure: Exception | None = None
     try:
         status, detail = "ok", check(target)
     except (DexError, Mismatch) as error:
-        status, detail = "failed", str(error)
+        status, detail, failure = "failed", str(error), error
     except Expired as error:
         error.during = f"check {name}"
         raise
-    return Result(name, status, round(time.perf_counter() - start, 6), detail)
+    return Result(name, status, round(time.perf_counter() - start, 6), detail), failure
 
 
 def _engine(target: Target) -> str:

@@ -31,7 +31,7 @@ def run(
 
     Stores, feeds and Flows of its own are made, tried and dropped, and nothing is left of them. With a configuration
     of sync, its stores are checked as well, and nothing is written to them; in a cluster, that every node has what any
-    other writes. The exit code is 1 if a check fails.
+    other writes. At a server with tokens it needs one of scope admin. The exit code is 1 if a check fails.
     """
     path = report_path(report)
     session = ctx.obj

@@ -355,3 +355,19 @@ def test_a_flow_source_that_cannot_be_loaded_is_told_in_the_log(serve: Serve) ->
     assert "dex serve" in error["remedy"]
     (told,) = [line for line in server.lines if line["level"] == "warning"]
     assert "nowhere.py" in told["message"]
+
+
+@pytest.mark.spec("K-02", "X-05")
+@pytest.mark.parametrize("scope", ["read", "write"])
+def test_smoke_with_a_token_that_allows_too_little_leaves_nothing(
+    home: Path, serve: Serve, dex: Dex, scope: str
+) -> None:
+    """It says which scope it needs, once, and has started no Flow that it may not purge."""
+    path = tokens_in(home)
+    path.write_text(f"{path.read_text()}- {{name: less, token: {TOKEN[::-1]}, scope: {scope}}}\n")
+    server = serve("--tokens", path)
+    dex.environ.update(DEX_ENDPOINT=server.url, DEX_TOKEN=TOKEN[::-1])
+    done = dex("smoke")
+    assert (done.code, [check["status"] for check in done.json]) == (1, ["ok", "failed"])
+    assert "scope admin" in done.json[1]["detail"]
+    assert dex.ok("flow", "search").json["flows"] == []
