@@ -4,15 +4,21 @@ from typing import Any
 
 from dex.cli import configfile
 from dex.cli.session import Session
+from dex.cli.settings import shown_setting
 from dex.wcl.errors import Refused
 from dex.wcl.names import did_you_mean
 
 
 def listed(session: Session) -> list[dict[str, Any]]:
-    """Give each context with its settings, and which is the default."""
+    """Give each context with its settings, secrets hidden, and which is the default."""
     current = session.settings["context"]
     contexts: dict[str, dict[str, str]] = session.settings.config.get("contexts", {})
-    return [{"name": name, "current": name == current, "settings": given} for name, given in contexts.items()]
+    return [{"name": name, "current": name == current, "settings": shown(given)} for name, given in contexts.items()]
+
+
+def shown(given: dict[str, str]) -> dict[str, Any]:
+    """Give the settings of a context as they are told to people, secrets hidden (spec: X-01)."""
+    return {name: shown_setting(name, value) for name, value in given.items()}
 
 
 def change(session: Session, **entries: Any) -> None:

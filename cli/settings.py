@@ -118,6 +118,7 @@ SETTINGS = (
     Setting("journal-max-age", _none, parse_duration, lambda _environ: JOURNAL_MAX_AGE_SECONDS),
 )
 KNOWN = frozenset(setting.name for setting in SETTINGS)
+_SECRET = frozenset(setting.name for setting in SETTINGS if setting.secret)
 
 
 class Settings:
@@ -134,15 +135,15 @@ class Settings:
 
     def rows(self) -> list[dict[str, Any]]:
         """Give setting, value and origin of each, secrets hidden (spec: X-01)."""
-        secret = {setting.name for setting in SETTINGS if setting.secret}
         return [
-            {"setting": name, "value": _shown(found.value, name in secret), "origin": found.origin}
+            {"setting": name, "value": shown_setting(name, found.value), "origin": found.origin}
             for name, found in self.values.items()
         ]
 
 
-def _shown(value: Any, secret: bool) -> Any:
-    if secret and value is not None:
+def shown_setting(name: str, value: Any) -> Any:
+    """Give a setting's value as it is told to people, a secret hidden."""
+    if name in _SECRET and value is not None:
         return "***"
     return format_duration(value) if isinstance(value, float) else value
 

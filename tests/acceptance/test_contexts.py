@@ -23,3 +23,14 @@ def test_a_context_that_could_not_be_used_is_not_kept(dex: Dex, args: tuple[byte
     assert told in done.err
     assert "bug" not in done.err
     assert [context["name"] for context in dex.ok("context", "list").json] == ["good"]
+
+
+@pytest.mark.spec("X-01", "K-02")
+def test_a_token_of_a_context_is_kept_and_not_shown(dex: Dex) -> None:
+    """As `dex config show` hides it: a screen and a log are no place for it."""
+    token = "0123456789abcdef"
+    added = dex.ok("context", "add", "staging", f"token={token}", "endpoint=http://127.0.0.1:9")
+    told = [added, dex.ok("context", "list"), dex.ok("context", "show", "staging")]
+    assert [token in done.text for done in told] == [False] * 3
+    assert all("http://127.0.0.1:9" in done.text for done in told)
+    assert token in (dex.home / "config/dex/config.yaml").read_text()

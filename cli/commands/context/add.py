@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.contexts import change
+from dex.cli.contexts import change, shown
 from dex.cli.session import Ctx
 from dex.cli.settings import KNOWN, check_name, check_setting
 from dex.wcl.errors import InputError
@@ -47,4 +47,4 @@ def run(
             check_name(setting)
             values.pop(setting, None)
     change(ctx.obj, contexts={**known, name: values})
-    ctx.obj.out.result({"name": name, "status": "changed" if name in known else "created", "settings": values})
+    ctx.obj.out.result({"name": name, "status": "changed" if name in known else "created", "settings": shown(values)})
