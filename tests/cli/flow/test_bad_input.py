@@ -24,7 +24,10 @@ from tests.acceptance.conftest import Dex
         ),
         (["start", "TripFlow", "x", "--input", '{"tripId": 1}'], "$.tripId is int, and str is expected"),
         (["invoke", "t1", "add", "--input", '"2"'], "the value at $ is str, and int is expected"),
-        (["set", "t1", "Count=5"], "int is expected; write NAME=text, NAME=@FILE for bytes, and NAME:=JSON for all else"),
+        (
+            ["set", "t1", "Count=5"],
+            "int is expected; write NAME=text, NAME=@FILE for bytes, and NAME:=JSON for all else",
+        ),
         (["set", "t1", "Blob=AP8="], "Attribute Blob: the value at $ is not bytes; write NAME=@FILE for bytes"),
         (["set", "t1", "Count:=99999999999999999999"], "the value at $"),
         (["publish", "t1", "News", '{"tripId": "a", "days": true}'], "$.days is bool, and int is expected"),
