@@ -103,6 +103,7 @@ class FlowClient:
             lock=sorted(access.locks) if access else [],
             load=sorted(access.instances) if access else [],
             load_channels=[key for key in sorted(access.channels) if "/" in key] if access else [],
+            read_only=rpc_type.definition.options.read_only,
         )
         output: O = self._typed(self.engine.execute(command).output, rpc_type.definition.output_type)
         return output

@@ -132,7 +132,7 @@ class ChunkedSubscriberFlow(Flow[None]):
         self.archive_state.set(context, SubscriberArchiveState(added.sequence + 1, newest_archive))
         return RPCResult(added)
 
-    @rpc(name="GetSubscriberPage")
+    @rpc(name="GetSubscriberPage", read_only=True)
     def get_subscriber_page(self, context: Context, page: GetSubscriberPageInput) -> RPCResult[SubscriberPage]:
         """Give one chunk, the newest first; the caller loads that instance (spec: C-03, C-04)."""
         token = page.page_token

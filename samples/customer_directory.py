@@ -91,7 +91,7 @@ class CustomerDirectoryFlow(Flow[None]):
         )
         return RPCResult(saved)
 
-    @rpc(name="GetCustomerProfileByEmail")
+    @rpc(name="GetCustomerProfileByEmail", read_only=True)
     def get_customer_profile_by_email(self, context: Context, email_address: str) -> RPCResult[CustomerProfile]:
         """Give the profile of an address; a missing partition and a missing address are both not found (spec: H-04)."""
         email = canonical_email(email_address)

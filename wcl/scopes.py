@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from dex.wcl.commands import Command
+from dex.wcl.commands.flows import InvokeRpc
 
 Scope: TypeAlias = Literal["read", "write", "admin"]
 
@@ -16,7 +17,9 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 
 
 def scope_of(command: Command[Any]) -> Scope:
-    """Give the scope that a command needs."""
+    """Give the scope that a command needs; an RPC that is called as one that only reads is no write, without locks."""
+    if isinstance(command, InvokeRpc) and command.read_only and not command.lock:
+        return "read"
     return _scopes()[str(command.__struct_config__.tag)]
 
 

@@ -47,6 +47,7 @@ class RPCOptions:
     load_channels: Sequence[Channel[Any] | ChannelMap[Any] | str] = ()
     lock_attribute_map_instances: Sequence[AttributeLock] = ()
     load_channel_map_instances: Sequence[ChannelMapLoad] = ()
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self, "@rpc(timeout=timedelta(seconds=5), lock_attributes=(STATUS, PROFILES.lock('alice')))")
@@ -215,6 +216,7 @@ def rpc(
     load_channels: Sequence[Channel[Any] | ChannelMap[Any] | str] = (),
     lock_attribute_map_instances: Sequence[AttributeLock] = (),
     load_channel_map_instances: Sequence[ChannelMapLoad] = (),
+    read_only: bool = False,
 ) -> _Declare: ...
 def rpc(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Declare a method `(self, context[, input]) -> RPCResult` as an RPC: `@rpc` or `@rpc(…)`.
@@ -222,7 +224,8 @@ def rpc(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     Plain Attributes load by themselves; AttributeMaps and their instances, and the pending messages of Channels,
     only as declared here or by the invocation (spec: FL-05). All `lock_attributes` are taken at once or the call
     fails with RPCLockConflict (spec: FL-07). `is_transactional` makes a closing Flow wait for the call (spec: FL-14).
-    `timeout` of None is the engine's own.
+    `timeout` of None is the engine's own. A `read_only` one changes nothing, in the Flow or elsewhere: a server lets a
+    token of scope read call it, and a client that lost an answer asks again (spec: K-02).
     """
     for name in options.keys() - _OPTIONS:
         remedy = did_you_mean(name, _OPTIONS) or f"it has {', '.join(_OPTIONS)}"

@@ -105,7 +105,7 @@ class InvokeRpc(Command[RpcAnswer], frozen=True):
     """Call an RPC of a running Flow (spec: FL-05 … FL-07).
 
     `lock`, `load` and `load_channels` name attributes and map instances as `Map/instance`, escaped; they are united
-    with what the RPC declares.
+    with what the RPC declares. `read_only` asks for an RPC that is declared so, and takes no other.
     """
 
     flow_id: str
@@ -114,6 +114,7 @@ class InvokeRpc(Command[RpcAnswer], frozen=True):
     lock: list[str] = msgspec.field(default_factory=list)
     load: list[str] = msgspec.field(default_factory=list)
     load_channels: list[str] = msgspec.field(default_factory=list)
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         check_flow_id(self.flow_id)

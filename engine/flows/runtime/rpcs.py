@@ -21,7 +21,7 @@ from dex.engine.flows.state import runs
 from dex.engine.flows.state.runs import Run
 from dex.wcl.commands.flowresults import RpcAnswer
 from dex.wcl.commands.flows import Encoded, InvokeRpc
-from dex.wcl.errors import DexError, RPCLockConflict, ValueMappingError
+from dex.wcl.errors import DexError, FlowDefinitionError, RPCLockConflict, ValueMappingError
 
 
 class _Plan(NamedTuple):
@@ -53,7 +53,8 @@ def invoke(parts: Parts, command: InvokeRpc) -> RpcAnswer:
 
     Raises:
         FlowNotFoundError, FlowNotActiveOrNotFoundError: the Flow has no run, or it is closed.
-        FlowDefinitionError: the Flow has no such RPC, or what is locked or loaded is not declared.
+        FlowDefinitionError: the Flow has no such RPC, what is locked or loaded is not declared, or an RPC that is to be
+            read-only is not declared so or has written.
         FlowClosingError: the run is closing, and the call is transactional or locking (spec: FL-15).
         RPCLockConflict: a lock is held by another call; the handler did not run.
         WorkerInvocationError, RequestTimeoutError: the handler failed or overran; nothing was kept.
@@ -92,6 +93,10 @@ def _looked_up(parts: Parts, command: InvokeRpc) -> _Plan:
 def _plan(parts: Parts, run: Run, command: InvokeRpc) -> _Plan:
     flow_type = parts.registry.get(run.type)
     rpc = flow_type.rpc(command.rpc)
+    if command.read_only and not rpc.definition.options.read_only:
+        raise FlowDefinitionError(
+            f"RPC {rpc.name} of Flow {flow_type.name} is not declared read-only", "declare it by @rpc(read_only=True)"
+        )
     return _Plan(run, flow_type, rpc, _access(flow_type, rpc, command), _input(rpc, command.input))
 
 
@@ -145,6 +150,11 @@ def _load(connection: sqlite3.Connection, plan: _Plan) -> Loaded:
 def _commit(parts: Parts, run: Run, rpc: RPCType, loaded: Loaded, steps: list[Any]) -> None:
     if not steps and not loaded.workspace.has_effects:
         return
+    if rpc.definition.options.read_only:
+        raise FlowDefinitionError(
+            f"RPC {rpc.name} is declared read-only, and it would have changed Flow {run.flow_id!r}; nothing was kept",
+            "take read_only from its @rpc(…)",
+        )
     fields = effects.of_workspace(loaded.workspace)
     fields["detail"]["rpc"] = rpc.name
     parts.commit(RunCommitted(run_id=run.run_id, kind="rpc", guard=loaded.guard, steps=steps, **fields))

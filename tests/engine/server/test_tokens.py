@@ -7,9 +7,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+import dex
 from dex.engine.server.terms import Terms
 from dex.engine.server.tokens import Tokens
-from dex.wcl.errors import InputError, Unauthorized
+from dex.samples import customer_directory
+from dex.samples.chunked_subscribers import ChunkedSubscribers
+from dex.samples.customer_directory import CustomerDirectory
+from dex.wcl.errors import Forbidden, InputError, Unauthorized
 from tests.engine.server.conftest import Serve
 
 pytestmark = pytest.mark.spec("K-02")
@@ -111,6 +115,23 @@ def test_one_statement_that_is_not_allowed_keeps_all_from_running(http: httpx.Cl
     http.post("/v1/wcl", json=DEFINE, headers=bearer(ADMIN)).raise_for_status()
     assert http.post("/v1/commands", json=commands, headers=bearer(WRITE)).status_code == 403
     assert http.get("/v1/state-stores/s/rows/k", headers=bearer(READ)).status_code == 404
+
+
+@pytest.mark.spec("H-06", "C-06")
+def test_who_may_read_reads_the_patterns_by_every_door(http: httpx.Client) -> None:
+    """By their pages, and by an application of its own as `dex profile get` is one."""
+    for pattern in ("hash-partitioned", "sequentially-chunked"):
+        path = f"/patterns/{pattern}-attribute-map/start"
+        http.post(path, headers=bearer(WRITE)).raise_for_status()
+    profile = customer_directory.CustomerProfile("ann@example.test", "Ann", "Example", "gold")
+    with dex.connect(str(http.base_url), token=WRITE) as writer:
+        CustomerDirectory(writer).upsert(profile)
+        ChunkedSubscribers(writer).register("s-1", "ann@example.test")
+    with dex.connect(str(http.base_url), token=READ) as reader:
+        assert CustomerDirectory(reader).get("ann@example.test") == profile
+        assert [one.subscriber_id for one in ChunkedSubscribers(reader).page("current").subscribers] == ["s-1"]
+        with pytest.raises(Forbidden):
+            CustomerDirectory(reader).upsert(profile)
 
 
 def test_a_browser_may_read_with_a_token_as_its_password_and_change_nothing(http: httpx.Client) -> None:

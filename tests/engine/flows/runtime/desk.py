@@ -133,6 +133,10 @@ class Desk(Flow[Any]):
     def with_channels(self, context: Context, name: str) -> RPCResult[Any]:
         return self._answer(context, name)
 
+    @rpc(read_only=True)
+    def look(self, context: Context, name: str) -> RPCResult[Any]:
+        return self._answer(context, name)
+
     @rpc
     async def later(self, context: Context, name: str) -> RPCResult[Any]:
         return self._answer(context, name)

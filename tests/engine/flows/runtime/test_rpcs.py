@@ -414,3 +414,31 @@ def test_calling_does_not_compile_the_flow_again(client, desk, monkeypatch):
     for _ in range(2):
         client.start_flow(CustomerDirectoryFlow(), f"c{_ + 3}")
     assert compiled == []
+
+
+@pytest.mark.spec("K-02", "FL-05")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda context: N.set(context, 2),
+        lambda context: OUT.publish(context, 1),
+        lambda context: context.record_event("e", 1),
+        lambda context: RPCResult(None, next_steps=(StepMovement.of("Later", None),)),
+    ],
+    ids=["attribute", "message", "event", "step"],
+)
+def test_an_rpc_that_is_declared_read_only_changes_nothing(client, call, change) -> None:
+    assert call(N.get, "look") == 1
+    before = history(client, "d")
+    with pytest.raises(FlowDefinitionError, match="read-only"):
+        call(change, "look")
+    assert client.get_attribute(N, "d") == 1
+    assert history(client, "d") == before
+
+
+@pytest.mark.spec("K-02")
+def test_no_rpc_is_called_as_one_that_only_reads_unless_it_is_declared_so(client, desk) -> None:
+    """A server takes such a call from who may only read: the handler does not run."""
+    desk.does["h"] = lambda context: pytest.fail("it ran")
+    with pytest.raises(FlowDefinitionError, match="not declared read-only"):
+        client.execute(InvokeRpc(flow_id="d", rpc="call", input="h", read_only=True))
