@@ -73,6 +73,8 @@ class ClusterEngine:
         self._operating: Operating
         self._snapshotting: Snapshotting
         self._files = ExitStack()
+        # Where each store is: its place never changes, but that of a temporary one that is dropped and made anew.
+        self._holders: dict[str, Partition] = {}
         self.ownership: Ownership
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
@@ -164,6 +166,8 @@ class ClusterEngine:
         try:
             return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
         except Refused as error:
+            if error.facts.get("reason") == "unknown_store" and self._holders.pop(error.facts["name"], None):
+                return self.execute(command)
             raise self._suggesting(error) from error
 
     def execute_here(self, command: Command[R]) -> R:
@@ -254,6 +258,7 @@ class ClusterEngine:
             results[index] = self._suggesting(result) if isinstance(result, Refused) else result
 
     def _suggesting(self, error: Refused) -> Refused:
+        self._holders.pop(error.facts.get("name", ""), None)
         return with_names_of_all(error, [part.execute for part in self.partitions])
 
     def _attempt(self, command: Command[Any]) -> Any | DexError:
@@ -267,6 +272,9 @@ class ClusterEngine:
         flow_id = getattr(command, "flow_id", None)
         if flow_id is not None:
             return self.partitions[partition_of(flow_id, len(self.partitions))]
+        holder = self._holders.get(getattr(command, "store", ""))
+        if holder is not None:
+            return holder
         feed, store = feed_of(command), store_of(command)
         if store is None:
             return self.partitions[partition_of(feed or "", len(self.partitions))]
@@ -276,7 +284,10 @@ class ClusterEngine:
     def _holder(self, store: str, likely: Partition) -> Partition | None:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""
         others = [part for part in self.partitions if part is not likely]
-        return next((part for part in (likely, *others) if part.has_store(store)), None)
+        found = next((part for part in (likely, *others) if part.has_store(store)), None)
+        if found is not None:
+            self._holders[store] = found
+        return found
 
     def _work_or_leave(self, part: Partition, owns: bool) -> None:  # told by Ownership alone
         """Work the Flows of a partition, and sync their Attributes, while this node owns it."""

@@ -13,6 +13,7 @@ from dex.engine.client import Client
 from dex.engine.cluster.placing import partition_of
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
 from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
+from dex.wcl.names import TEMPORARY
 from tests.clusters import Cluster, new_cluster, running_servers
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
 
@@ -74,6 +75,23 @@ def test_nodes_that_write_at_the_same_time_end_equal_with_each_claim_held_once(t
     assert sorted(i for each in won for i in each) == list(range(40))
     assert not any(isinstance(result, DexError) for each in results for result in each[40:])
     check_equal(three)
+
+
+@pytest.mark.spec("K-07", "S-14")
+def test_a_temporary_store_is_found_where_another_node_has_made_it_anew(three):
+    here, there = Client(three.nodes["a"]), Client(three.nodes["b"])
+    name = f"{TEMPORARY}x"
+    feed = next(f"f{i}" for i in range(99) if partition_of(f"f{i}", 2) != partition_of(name, 2))
+    here.wcl(f"DEFINE FEED {feed}")
+    here.wcl(f"DEFINE STATESTORE {name}")
+    assert here.execute(GetRow(store=name, key=b"k", strict=True)) is None
+    assert there.execute(GetRow(store=name, key=b"k", strict=True)) is None
+    there.state_stores.drop(name)
+    there.wcl(f"DEFINE STATESTORE {name} FROM FEED {feed}")
+    for part in three.nodes["a"].partitions:
+        part.writer.barrier(20)
+    assert here.execute(GetRow(store=name, key=b"k")) is None
+    assert here.state_stores.describe(name).source.feed == feed
 
 
 @pytest.mark.spec("K-03")
