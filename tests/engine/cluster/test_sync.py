@@ -57,7 +57,9 @@ def test_rows_follow_the_flows_whoever_owns_their_partition(
         for number, flow_id in enumerate(FLOWS):
             first.start_flow(Order, flow_id, options=synced_to("orders").with_attribute(TOTAL, number))
         until(lambda: totals(database) == {flow_id: number for number, flow_id in enumerate(FLOWS)})
-        tokens = dict(database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing"))
+        tokens = dict(
+            database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing")
+        )
         cluster.join("b")
         for number, flow_id in enumerate(FLOWS):
             first.set_attributes(flow_id, {"Total": 100 + number})
