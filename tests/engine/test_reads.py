@@ -146,7 +146,7 @@ def test_a_plain_read_of_a_lagging_store_answers_at_once_and_honestly(behind):
 @pytest.mark.spec("S-11")
 @pytest.mark.parametrize("wait_ms", [-1, 600_001])
 def test_a_wait_outside_its_limits_is_refused(store, wait_ms):
-    with pytest.raises(InvalidCommand, match="600000"):
+    with pytest.raises(InvalidCommand, match="0 to 10m"):
         store.get("k", strict=True, wait_ms=wait_ms)
 
 
