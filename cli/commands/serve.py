@@ -28,7 +28,9 @@ dex serve --host 0.0.0.0 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.
 def run(
     ctx: Ctx,
     host: Annotated[str, typer.Option("--host", metavar="H", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", metavar="P", help="Port to listen on; 0 is any.")] = 7171,
+    port: Annotated[
+        int, typer.Option("--port", metavar="P", min=0, max=65535, help="Port to listen on; 0 is any.")
+    ] = 7171,
     tokens: Annotated[
         Path | None, typer.Option("--tokens", metavar="FILE", help="YAML list of {name, token, scope}.")
     ] = None,

@@ -115,7 +115,7 @@ class _Path:
         elif method == "OPTIONS":
             await respond(send, 204, [(b"allow", self._allow)], b"")
         else:
-            headers, body = _told("Method Not Allowed")
+            headers, body = _told("this path takes no such method", f"use one of {self._allow.decode()}")
             await respond(send, 405, [*headers, (b"allow", self._allow)], body)
 
     async def _answer(self, route: Route, scope: Any, receive: Receive, send: Send) -> None:
@@ -201,8 +201,8 @@ def _text(header: bytes | None) -> str | None:
     return None if header is None else header.decode("latin-1")
 
 
-def _told(detail: str) -> tuple[Headers, bytes]:
+def _told(detail: str, remedy: str = "see /openapi.json") -> tuple[Headers, bytes]:
     """Give the headers and the document of what the framework, and no part of the engine, refuses."""
-    told = {"type": "Refused", "kind": "http", "message": detail, "remedy": "see /openapi.json"}
+    told = {"type": "Refused", "kind": "http", "message": detail, "remedy": remedy}
     body = msgspec.json.encode({"error": told})
     return error_headers(body), body
