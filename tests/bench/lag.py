@@ -33,6 +33,7 @@ _P99_SECONDS = 0.5
 _ORDERS = 100
 _CALLERS = 16
 _LOOK_SECONDS = 0.005
+_LATE = 200
 _PATIENCE = 120.0
 # Each version of a row that was ever visible, as a row itself may be written over before anybody looks.
 _LOG = """
@@ -64,11 +65,14 @@ class _Watch(threading.Thread):
     def run(self) -> None:
         """Look until told to stop."""
         last = 0
+        known: set[int] = set()
         while not self._stopping.wait(_LOOK_SECONDS):
-            found = self._connection.execute(_SEEN, (last,)).fetchall()
+            # Numbers are given before the commit, so that a lower one may become visible later.
+            found = self._connection.execute(_SEEN, (last - _LATE,)).fetchall()
             now = time.monotonic()
-            self.seen.extend((id_, total, now) for _, id_, total in found)
-            last = found[-1][0] if found else last
+            self.seen.extend((id_, total, now) for n, id_, total in found if n not in known)
+            known.update(n for n, _, _ in found)
+            last = max([last, *(n for n, _, _ in found)])
 
     def stop(self) -> None:
         """End the thread."""
