@@ -59,11 +59,13 @@ def command_from(raw: Any, path: str = "$") -> Command[Any]:
         InputError, InvalidCommand: as `decode_commands`.
     """
     tag = raw.get("command") if isinstance(raw, dict) else None
-    if tag is not None and (not isinstance(tag, str) or tag not in command_tags()):
+    if tag is not None and (not isinstance(tag, str) or tag not in _by_tag()):
         hint = did_you_mean(str(tag), command_tags()) or "known: " + ", ".join(sorted(command_tags()))
         raise InputError(f"unknown command {shown(tag)} at {path}", hint, command=tag)
+    # Of a union msgspec works out anew each time what its members are; of one command it remembers.
+    wanted = any_command() if tag is None else _by_tag()[tag]
     try:
-        return msgspec.convert(raw, any_command(), dec_hook=_decode_hook)  # type: ignore[no-any-return]
+        return msgspec.convert(raw, wanted, dec_hook=_decode_hook)  # type: ignore[no-any-return]
     except RecursionError as error:
         raise nested_too_deeply(f"the command at {path}") from error
     except msgspec.ValidationError as error:
@@ -141,10 +143,14 @@ def any_command() -> Any:
     return AnyCommand | AnyFlowCommand | AnySyncCommand | AnyClusterCommand | ShowOverview
 
 
-@cache
 def command_tags() -> frozenset[str]:
     """Give the names of all typed commands, as JSON has them."""
-    return frozenset(command.__struct_config__.tag for command in get_args(any_command()))
+    return frozenset(_by_tag())
+
+
+@cache
+def _by_tag() -> dict[str, type[Command[Any]]]:
+    return {str(command.__struct_config__.tag): command for command in get_args(any_command())}
 
 
 def _decode_hook(kind: Any, data: Any) -> Any:
