@@ -77,6 +77,8 @@ def wait_until_refused(url: str) -> None:
             httpx.get(f"{url}/healthz").close()
         except httpx.ConnectError:
             return
+        except httpx.TransportError:  # it stood in line, not accepted yet, when the server stopped to listen
+            continue
 
 
 def tokens_in(home: Path, *, mode: int = 0o600) -> Path:
