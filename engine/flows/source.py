@@ -58,6 +58,7 @@ def _file(path: Path) -> ModuleType:
 def _module(name: str, source: str) -> ModuleType:
     _reach(Path.cwd())
     try:
+        importlib.invalidate_caches()  # a file that was made a moment ago may not be known yet
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # as above
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
