@@ -172,7 +172,7 @@ class Load:
 
     def check(self, seen: Seen) -> None:
         """Refuse what a node has where it is not what it must be."""
-        assert self.errors == []
+        assert self.errors == [], self.errors
         assert violation(self.registers) is None
         final = time.monotonic()
         reads = [Operation(key.decode(), "read", value, final, final) for key, value in seen.registers.items()]

@@ -14,8 +14,9 @@ _NOT_STATE = {
 
 
 def state_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Give every table with its rows in order, and check the file on the way."""
-    with closing(sqlite3.connect(path)) as connection:
+    """Give every table with its rows in order, all as of one moment, and check the file on the way."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {
