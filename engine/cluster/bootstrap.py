@@ -16,8 +16,7 @@ from typing import Any
 from nats.js import api
 
 from dex.engine.cluster.applying import NOTHING
-from dex.engine.cluster.leases import LINK_ERRORS
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.snapshot import Manifest, SnapshotStore
 from dex.engine.cluster.stream import Stream, decode_message
 from dex.engine.sqlite.connection import database_path

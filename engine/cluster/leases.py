@@ -9,14 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-import nats.js.errors
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
-from nats.js import api
 
+from dex.engine.cluster.bucket import Bucket
 from dex.engine.cluster.link import Link
 
-_EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 _TRY_SECONDS = 2.0
 
 
@@ -92,26 +89,13 @@ class Leases:
 
     def __init__(self, link: Link, cluster: str, replicas: int, seconds: float) -> None:
         self._link = link
-        self._replicas = replicas
         self.seconds = seconds
         self.name = f"{cluster}-leases"
+        self._bucket = Bucket(link, self.name, replicas, _TRY_SECONDS, allow_msg_ttl=True)
 
     async def make(self) -> None:
         """Make the bucket where there is none."""
-        try:
-            await self._link.js.stream_info(self.name)
-        except nats.js.errors.NotFoundError:
-            await self._link.js.add_stream(
-                api.StreamConfig(
-                    name=self.name,
-                    subjects=[f"{self.name}.>"],
-                    num_replicas=self._replicas,
-                    storage=api.StorageType.FILE,
-                    max_msgs_per_subject=1,
-                    discard=api.DiscardPolicy.OLD,
-                    allow_msg_ttl=True,
-                )
-            )
+        await self._bucket.make()
 
     def lease(self, key: str) -> Lease:
         """Give a key to be taken."""
@@ -123,8 +107,7 @@ class Leases:
         Raises:
             TimeoutError, NatsError: nobody knows.
         """
-        headers = {_EXPECTED: str(expected), "Nats-TTL": f"{max(1, round(self.seconds))}s"}
-        return await self._publish(key, msgspec.json.encode(holder), headers)
+        return await self._bucket.write(key, msgspec.json.encode(holder), expected=expected, lasts=self.seconds)
 
     async def tell(self, key: str, holder: Holder | None, seconds: float) -> None:
         """Write a key whatever it holds, for some seconds; `None` says that it holds nobody.
@@ -133,7 +116,7 @@ class Leases:
             TimeoutError, NatsError: nobody knows.
         """
         data = b"" if holder is None else msgspec.json.encode(holder)
-        await self._publish(key, data, {"Nats-TTL": f"{max(1, round(seconds))}s"})
+        await self._bucket.write(key, data, lasts=seconds)
 
     async def under(self, prefix: str) -> list[Holder]:
         """Give all holders of keys that begin with a prefix, in order of their names.
@@ -161,16 +144,7 @@ class Leases:
 
     async def delete(self, key: str, *, expected: int) -> None:
         """Empty a key: it stays for a second, which is the shortest there is."""
-        await self._publish(key, b"", {_EXPECTED: str(expected), "Nats-TTL": "1s"})
-
-    async def _publish(self, key: str, data: bytes, headers: dict[str, str]) -> int | None:
-        try:
-            answer = await self._link.js.publish(f"{self.name}.{key}", data, timeout=_TRY_SECONDS, headers=headers)
-        except nats.js.errors.APIError as error:
-            if error.err_code in (10071, 10164):
-                return None
-            raise
-        return int(answer.seq)
+        await self._bucket.write(key, b"", expected=expected, lasts=1)
 
     async def read(self, key: str) -> Found:
         """Give what a key holds, as one of the servers has it.
@@ -178,13 +152,6 @@ class Leases:
         Raises:
             TimeoutError, NatsError: none of them answers.
         """
-        try:
-            message = await self._link.js.get_last_msg(self.name, f"{self.name}.{key}")
-        except nats.js.errors.NotFoundError:
-            return Found(None, 0)
-        holder = msgspec.json.decode(message.data, type=Holder) if message.data else None
-        return Found(holder, message.seq or 0)
-
-
-LINK_ERRORS = (TimeoutError, NatsError, OSError)
-"""What calls of the journal servers raise where nobody answers."""
+        value = await self._bucket.read(key)
+        holder = msgspec.json.decode(value.data, type=Holder) if value.data else None
+        return Found(holder, value.revision)

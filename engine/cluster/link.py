@@ -18,6 +18,9 @@ from dex.wcl.errors import Refused, Unavailable
 
 R = TypeVar("R")
 
+LINK_ERRORS = (TimeoutError, NatsError, OSError)
+"""What calls of the journal servers raise where nobody answers."""
+
 _log = logging.getLogger("dex.cluster")
 _CONNECT_SECONDS = 10.0
 _REST_SECONDS = 0.2
@@ -136,7 +139,7 @@ async def _insist(work: Callable[[], Coroutine[Any, Any, R]], until: float) -> R
     while True:
         try:
             return await work()
-        except (TimeoutError, NatsError, OSError) as error:
+        except LINK_ERRORS as error:
             if time.monotonic() > until:
                 told = hide_credentials(str(error) or type(error).__name__)
                 raise Unavailable(f"the journal servers do not answer: {told}", "see their logs") from error

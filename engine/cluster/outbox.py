@@ -15,9 +15,8 @@ from typing import Any
 
 import msgspec
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.wcl.errors import Unavailable
 
 _log = logging.getLogger("dex.cluster")
@@ -98,7 +97,7 @@ class Outbox:
         reply, headers = f"{self._inbox}.{sending.message_id}", {MESSAGE_ID: sending.message_id}
         try:
             await self._link.nc.publish(self._subject, sending.data, reply=reply, headers=headers)
-        except (TimeoutError, NatsError, OSError) as error:
+        except LINK_ERRORS as error:
             _log.debug("sending to %s again later: %s", self._subject, error)
 
     async def _answered(self, message: Msg) -> None:

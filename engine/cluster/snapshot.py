@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import nats.js.errors
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 from nats.js.object_store import ObjectStore
 
@@ -130,7 +129,8 @@ class SnapshotStore:
             found = await self._shared.read(_key(manifest.partition))
             if found.revision and (other := _decode(found.data)).position >= manifest.position:
                 return other
-            if await self._shared.write(_key(manifest.partition), _encode(manifest), expected=found.revision):
+            key, data = _key(manifest.partition), _encode(manifest)
+            if await self._shared.write(key, data, expected=found.revision) is not None:
                 return manifest
 
     async def _store(self) -> ObjectStore:
@@ -207,7 +207,3 @@ def next_name(partition: int, newest: Manifest | None) -> str:
     """Give the name for the next snapshot of a partition: the one that the newest does not have."""
     first, second = (f"{partition}-{name}" for name in _NAMES)
     return second if newest is not None and newest.name == first else first
-
-
-SNAPSHOT_ERRORS = (TimeoutError, NatsError, OSError)
-"""What putting and fetching raise where the journal servers do not answer."""

@@ -12,8 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from uuid import uuid4
 
-from dex.engine.cluster.leases import LINK_ERRORS, Holder, Lease, Leases
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.leases import Holder, Lease, Leases
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, next_name

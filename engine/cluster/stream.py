@@ -14,7 +14,7 @@ import nats.js.errors
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.outbox import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition, Refused
 
@@ -131,7 +131,7 @@ class Stream:
         while True:
             try:
                 reached = await self._follow(reached, on_batch)
-            except (TimeoutError, NatsError, OSError) as error:
+            except LINK_ERRORS as error:
                 _log.info("reading %s again: %s", self.name, error)
                 await asyncio.sleep(0.1)
 
