@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine import describing, feeds, vitals
 from dex.engine.clock import Clock, SystemClock
+from dex.engine.freshness import index_behind
 from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
@@ -29,7 +30,7 @@ from dex.wcl.commands import (
     ShowFreshness,
     ShowStateStores,
 )
-from dex.wcl.errors import Conflict, DexError
+from dex.wcl.errors import DexError
 
 if TYPE_CHECKING:
     from dex.engine.failures import Failure
@@ -252,15 +253,8 @@ class LocalEngine:
                 if how_fresh.behind == 0:
                     return reads.look_up_in(snapshot, command, kind)
             if self._clock.monotonic() >= deadline:
-                raise Conflict(
-                    f"store {command.store!r} is {how_fresh.behind} positions behind after {command.wait_ms} ms",
-                    "retry, wait longer, or drop strict",
-                    reason="index_behind",
-                    store=command.store,
-                    applied_seq=how_fresh.applied_seq,
-                    committed_seq=how_fresh.committed_seq,
-                    behind=how_fresh.behind,
-                )
+                lag = f"is {how_fresh.behind} positions behind after {command.wait_ms} ms"
+                raise index_behind(command.store, lag, how_fresh)
             self._writer.run(self._housekeeping.one_pass())
 
 

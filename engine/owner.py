@@ -57,3 +57,8 @@ def check_epoch(connection: sqlite3.Connection, epoch: int) -> None:
             "try again; nothing of it was kept",
             reason="deposed",
         )
+
+
+def not_owner() -> Unavailable:
+    """Give the error for what only an owner may do, and this node does not own the partition (spec: K-07)."""
+    return Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")

@@ -29,6 +29,7 @@ from dex.engine.cluster.suggesting import with_names_of_all
 from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
+from dex.engine.owner import not_owner
 from dex.engine.remote.trying import is_repeatable
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command
@@ -181,7 +182,7 @@ class ClusterEngine:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
         if not self.ownership.owns(part.number):
-            raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
+            raise not_owner()
         return part.execute(command)
 
     def _as_owner(self, part: Partition, command: Command[R]) -> R:

@@ -15,10 +15,10 @@ from uuid import uuid4
 
 import msgspec
 
-from dex.engine.cluster.leases import LINK_ERRORS, Found, Holder, Lease, Leases
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.leases import Found, Holder, Lease, Leases
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.partition import Partition
-from dex.engine.owner import OwnerChanged
+from dex.engine.owner import OwnerChanged, not_owner
 from dex.wcl.errors import DexError, Refused, Unavailable
 
 _log = logging.getLogger("dex.cluster")
@@ -150,7 +150,7 @@ class Ownership:
     def _epoch_of(self, lease: Lease) -> Callable[[], int]:
         def epoch() -> int:
             if not lease.is_held:
-                raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
+                raise not_owner()
             return lease.epoch
 
         return epoch

@@ -9,10 +9,11 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.writer import ReplicatedWriter
+from dex.engine.freshness import index_behind
 from dex.engine.housekeeping import Retention
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import Command, Freshness, StoreDescription, StorePage, StoreRow, StoreRows, Written
-from dex.wcl.errors import Conflict, DexError, Unavailable
+from dex.wcl.errors import DexError, Unavailable
 
 if TYPE_CHECKING:
     from dex.engine.flows.registry import Registry
@@ -100,15 +101,7 @@ class Partition:
             self.writer.barrier(command.wait_ms / 1000)
         except Unavailable as error:
             how_fresh = self.freshness(Freshness(self.writer.applied, self.writer.applied, 0, ""))
-            raise Conflict(
-                f"store {command.store!r} has not caught up within {command.wait_ms} ms",
-                "retry, wait longer, or drop strict",
-                reason="index_behind",
-                store=command.store,
-                applied_seq=how_fresh.applied_seq,
-                committed_seq=how_fresh.committed_seq,
-                behind=how_fresh.behind,
-            ) from error
+            raise index_behind(command.store, f"has not caught up within {command.wait_ms} ms", how_fresh) from error
 
     def freshness(self, found: Freshness) -> Freshness:
         """Give evidence of how current an answer is, with what is known to be committed elsewhere."""

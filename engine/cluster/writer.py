@@ -23,7 +23,7 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.machine import MUTATIONS
-from dex.engine.owner import OwnerChanged
+from dex.engine.owner import OwnerChanged, not_owner
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError, Unavailable
 
@@ -227,4 +227,4 @@ class ReplicatedWriter:
 
 
 def _no_owner() -> int:
-    raise Unavailable("this node does not own the partition", "ask its owner", reason="not_owner")
+    raise not_owner()
