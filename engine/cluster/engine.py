@@ -17,6 +17,7 @@ from dex.engine.cluster.forwarding import Forwarding, may_repeat
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
+from dex.engine.cluster.naming import Naming
 from dex.engine.cluster.operating import OPERATIONS, Operating
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
@@ -32,7 +33,7 @@ from dex.engine.housekeeping import Retention
 from dex.engine.owner import not_owner
 from dex.engine.remote.trying import is_repeatable
 from dex.engine.vitals import Vitals
-from dex.wcl.commands import Command
+from dex.wcl.commands import Command, DefineStateStore
 from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ _START_SECONDS = 30.0
 _SNAPSHOT_SECONDS = 3600.0
 _OWNER_POLL_SECONDS = 0.05
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
-_NODES = frozenset({*MERGED, *OPERATIONS})  # commands of no one partition
+# Commands of no one partition, and those that may not know theirs yet.
+_ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
 
 
 class ClusterEngine:
@@ -71,6 +73,7 @@ class ClusterEngine:
         self._sync_config = sync_config
         self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
+        self._naming: Naming
         self._operating: Operating
         self._snapshotting: Snapshotting
         self._files = ExitStack()
@@ -122,6 +125,7 @@ class ClusterEngine:
         proposed = secrets.token_urlsafe(32).encode()
         self.secret = self._link.insist(partial(shared.once, "secret", proposed), _START_SECONDS).decode()
         self._forwarding = Forwarding(self.secret)
+        self._naming = Naming(self._link, leases, self.settings.node)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
@@ -165,7 +169,11 @@ class ClusterEngine:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
         try:
-            return self._as_owner(part, command) if hasattr(command, "flow_id") else part.execute(command)
+            if hasattr(command, "flow_id"):
+                return self._as_owner(part, command)
+            if isinstance(command, DefineStateStore) and command.name not in self._holders:
+                return self._define(command)  # type: ignore[no-any-return]  # as the command declares
+            return part.execute(command)
         except Refused as error:
             if error.facts.get("reason") == "unknown_store" and self._holders.pop(error.facts["name"], None):
                 return self.execute(command)
@@ -184,6 +192,13 @@ class ClusterEngine:
         if not self.ownership.owns(part.number):
             raise not_owner()
         return part.execute(command)
+
+    def _define(self, command: DefineStateStore) -> Any:
+        """Define a store of a name that may be new, once this node knows all names there are."""
+        with self._naming.alone(command.name, self._timeout):
+            for part in self.partitions:
+                part.writer.barrier(self._timeout)
+            return self._partition(command).execute(command)
 
     def _as_owner(self, part: Partition, command: Command[R]) -> R:
         """Carry out a command on a Flow where its partition is owned, as soon as that is anywhere.
@@ -224,7 +239,7 @@ class ClusterEngine:
         results: list[Any | DexError] = [None] * len(commands)
         for index, command in enumerate(commands):
             try:
-                number = -1 if type(command) in _NODES else self._partition(command).number
+                number = -1 if type(command) in _ALONE else self._partition(command).number
             except DexError as error:
                 results[index] = error
                 continue

@@ -4,15 +4,17 @@ The revision at which a lease was taken only ever rises, so it is an epoch. A le
 monotonic clock, from before it was asked for.
 """
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 
 import msgspec
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.bucket import Bucket
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.link import LINK_ERRORS, Link
 
 _TRY_SECONDS = 2.0
 
@@ -100,6 +102,32 @@ class Leases:
     def lease(self, key: str) -> Lease:
         """Give a key to be taken."""
         return Lease(self, key)
+
+    @asynccontextmanager
+    async def held(self, key: str, holder: Holder) -> AsyncIterator[bool]:
+        """Hold a key meanwhile, or tell that somebody else does.
+
+        Raises:
+            TimeoutError, NatsError: as `Lease.take`.
+        """
+        found = await self.read(key)
+        lease = self.lease(key)
+        if found.holder is not None or not await lease.take(holder, expected=found.revision):
+            yield False
+            return
+        keeping = asyncio.create_task(self._keep(lease, holder))
+        try:
+            yield True
+        finally:
+            keeping.cancel()
+            with suppress(*LINK_ERRORS):
+                await lease.give()
+
+    async def _keep(self, lease: Lease, holder: Holder) -> None:
+        while True:
+            await asyncio.sleep(self.seconds / 3)
+            with suppress(*LINK_ERRORS):
+                await lease.renew(holder)
 
     async def write(self, key: str, holder: Holder, *, expected: int) -> int | None:
         """Write a key whose revision is as expected, for `seconds`; give the new revision, None where it is another.

@@ -7,12 +7,12 @@ it. The journal is purged below a snapshot that counts alone, and not where node
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 from uuid import uuid4
 
-from dex.engine.cluster.leases import Holder, Lease, Leases
+from dex.engine.cluster.leases import Holder, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
@@ -109,28 +109,9 @@ class Snapshotting:
             await asyncio.sleep(_RETRY_SECONDS)
         raise TimeoutError
 
-    @asynccontextmanager
-    async def _lease(self, part: Partition) -> AsyncIterator[bool]:
+    def _lease(self, part: Partition) -> AbstractAsyncContextManager[bool]:
         """Hold the lease of a partition's snapshots meanwhile, or tell that another node does."""
-        key = f"snapshot.{part.number}"
-        found = await self._leases.read(key)
-        lease = self._leases.lease(key)
-        if found.holder is not None or not await lease.take(self._holder, expected=found.revision):
-            yield False
-            return
-        keeping = asyncio.create_task(self._keep(lease))
-        try:
-            yield True
-        finally:
-            keeping.cancel()
-            with suppress(*LINK_ERRORS):
-                await lease.give()
-
-    async def _keep(self, lease: Lease) -> None:
-        while True:
-            await asyncio.sleep(self._leases.seconds / 3)
-            with suppress(*LINK_ERRORS):
-                await lease.renew(self._holder)
+        return self._leases.held(f"snapshot.{part.number}", self._holder)
 
     async def _take_as_holder(self, part: Partition) -> Manifest:
         newest = await self._store.newest(part.number)
