@@ -15,6 +15,7 @@ from dex.wcl.errors import InvalidCommand
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_SHOWN = 60
+_MAX_REMEMBERED = 256
 _PLAIN = (str, bytes, bool, int, float, list, tuple, dict)
 
 
@@ -29,21 +30,42 @@ def checked(example: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        # Classes of arguments that were accepted, for every call comes by here.
+        right: set[tuple[type, ...]] = set()
+
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            parameters = _parameters(function)
-            for parameter, value in zip(parameters.by_position(arguments), arguments, strict=False):
-                if parameter is not None and not parameter.kind.takes(value):
-                    raise _wrong(parameter, value, example, arguments[0])
-            for name, value in named.items():
-                parameter = parameters.by_name.get(name)
-                if parameter is not None and not parameter.kind.takes(value):
-                    raise _wrong(parameter, value, example, next(iter(arguments), None))
+            classes = (*map(type, arguments),)
+            if named or classes not in right:
+                by_class = _check(function, example, arguments, named)
+                if by_class and not named and len(right) < _MAX_REMEMBERED:
+                    right.add(classes)
             return function(*arguments, **named)
 
         return cast("F", call)
 
     return decorate
+
+
+def _check(function: Callable[..., Any], example: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Refuse wrong arguments; tell whether positional ones of the same classes are right as well.
+
+    Raises:
+        InvalidCommand: as `checked`.
+    """
+    parameters = _parameters(function)
+    by_class = True
+    for parameter, value in zip(parameters.by_position(arguments), arguments, strict=False):
+        if parameter is None:
+            continue
+        if not parameter.kind.takes(value):
+            raise _wrong(parameter, value, example, arguments[0])
+        by_class &= parameter.kind.by_class
+    for name, value in named.items():
+        parameter = parameters.by_name.get(name)
+        if parameter is not None and not parameter.kind.takes(value):
+            raise _wrong(parameter, value, example, next(iter(arguments), None))
+    return by_class
 
 
 def check_fields(record: Any, example: str) -> None:

@@ -13,13 +13,15 @@ Test = Callable[[Any], bool]
 class Kind:
     """A test and its words, such as "timedelta or None"; that of a container also has the kind of its items.
 
-    `classes` are those whose own instances pass the test, so that it need not be run: every call comes by here.
+    `classes` are those whose own instances pass the test, so that it need not be run. The test of one that is
+    `by_class` tells the same of all instances of a class.
     """
 
     accepts: Test
     words: str
     classes: frozenset[type] = frozenset()
     item: "Kind | None" = None
+    by_class: bool = False
 
     def takes(self, value: Any) -> bool:
         """Tell whether the annotation allows a value."""
@@ -51,7 +53,8 @@ def _union(kinds: list[Kind | None]) -> Kind | None:
     *others, last = dict.fromkeys(kind.words for kind in known)
     words = f"{', '.join(others)} or {last}" if others else last
     classes = frozenset[type]().union(*(kind.classes for kind in known))
-    return Kind(lambda value: any(test(value) for test in tests), words, classes, item)
+    by_class = all(kind.by_class for kind in known)
+    return Kind(lambda value: any(test(value) for test in tests), words, classes, item, by_class)
 
 
 def _class(hint: Any) -> Kind:
@@ -94,13 +97,17 @@ def _all(item: Kind | None, values: Iterable[Any]) -> bool:
 def _instance(cls: type) -> Kind:
     if getattr(cls, "_is_protocol", False):
         (part,) = (name for name in vars(cls) if not name.startswith("_"))  # ours have one member each
-        return Kind(lambda value: hasattr(value, part), cls.__name__.removeprefix("Handler"))  # people know Context
+        words = cls.__name__.removeprefix("Handler")  # people know Context
+        return Kind(lambda value: hasattr(value, part), words, by_class=True)
     if cls in (int, float):
         allowed = (int, float) if cls is float else int
         return Kind(
-            lambda value: isinstance(value, allowed) and value.__class__ is not bool, _words(cls), frozenset({cls})
+            lambda value: isinstance(value, allowed) and value.__class__ is not bool,
+            _words(cls),
+            frozenset({cls}),
+            by_class=True,
         )
-    return Kind(lambda value: isinstance(value, cls), _words(cls), frozenset({cls}))
+    return Kind(lambda value: isinstance(value, cls), _words(cls), frozenset({cls}), by_class=True)
 
 
 def _words(cls: type) -> str:

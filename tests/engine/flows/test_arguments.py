@@ -360,3 +360,20 @@ def test_a_checked_function_is_still_itself_and_a_long_value_is_cut() -> None:
         pay(Big("x" * 1000))  # type: ignore[arg-type]  # what is wrong is the test
     assert len(str(caught.value)) < 2 * MAX_SHOWN
     assert "cents is Big(text='xxx" in str(caught.value)
+
+
+@checked("total([3])")
+def total(cents: list[int]) -> int:
+    return sum(cents)
+
+
+def test_what_was_right_once_says_nothing_of_the_items_in_another_list() -> None:
+    assert (total([3]), total([4])) == (3, 4)
+    with pytest.raises(Refused, match=r"total: cents\[1\] is the str '5'"):
+        total([4, "5"])  # type: ignore[list-item]  # what is wrong is the test
+
+
+def test_what_was_right_once_says_nothing_of_another_class() -> None:
+    assert (pay(3), pay(4)) == (3, 4)
+    with pytest.raises(Refused, match="pay: cents is True"):
+        pay(True)  # noqa: FBT003  # as the line above
