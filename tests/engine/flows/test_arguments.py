@@ -375,5 +375,5 @@ def test_what_was_right_once_says_nothing_of_the_items_in_another_list() -> None
 
 def test_what_was_right_once_says_nothing_of_another_class() -> None:
     assert (pay(3), pay(4)) == (3, 4)
-    with pytest.raises(Refused, match="pay: cents is True"):
-        pay(True)  # noqa: FBT003  # as the line above
+    with pytest.raises(Refused, match="pay: cents is the bool True"):
+        pay(True)
