@@ -6,13 +6,16 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
+from dex.engine.cluster.verdicts import Verdicts
+from dex.wcl.errors import DexError
+
 Landed = Future[Any]
 
 
 class Barriers:
     """`publish` begins one and gives what tells that this node has applied it."""
 
-    def __init__(self, publish: Callable[[], Landed]) -> None:
+    def __init__(self, publish: Callable[[], Verdicts]) -> None:
         self._publish = publish
         self._lock = threading.RLock()
         self._next: Landed | None = None
@@ -31,15 +34,15 @@ class Barriers:
         if landing is None:
             return
         self._is_flying = True
-        self._publish().add_done_callback(lambda sent: self._land(landing, sent))
+        self._publish().done.add_done_callback(lambda sent: self._land(landing, sent))
 
     def _land(self, landing: Landed, sent: Landed) -> None:
+        (verdict,) = sent.result()
         with suppress(InvalidStateError):  # the engine was closed
-            error = sent.exception()
-            if error is None:
-                landing.set_result(None)
+            if isinstance(verdict, DexError):
+                landing.set_exception(verdict)
             else:
-                landing.set_exception(error)
+                landing.set_result(None)
         with self._lock:
             self._is_flying = False
             self._fly()

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 import nats
+import uvloop
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
@@ -31,7 +32,7 @@ class Link:
     """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
 
     def __init__(self, servers: Sequence[str], name: str) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self._servers = list(servers)
         self._name = name
         self._thread = threading.Thread(target=self.loop.run_forever, name="dex-link", daemon=True)

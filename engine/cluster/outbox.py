@@ -9,7 +9,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +16,8 @@ import msgspec
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.link import LINK_ERRORS, Link
-from dex.wcl.errors import Unavailable
+from dex.engine.cluster.verdicts import Verdicts
+from dex.wcl.errors import DexError, Unavailable
 
 _log = logging.getLogger("dex.cluster")
 
@@ -31,16 +31,21 @@ _MOST_IN_FLIGHT = 1024
 
 
 class Sending:
-    """A message under way. `verdict` is failed here where its time is over, and else left to the apply."""
+    """A message under way, and the place of its verdict, which is given here only where its time is over."""
 
-    __slots__ = ("data", "message_id", "sent_at", "until", "verdict")
+    __slots__ = ("data", "message_id", "place", "sent_at", "until", "verdicts")
 
-    def __init__(self, message_id: str, data: bytes, deadline: float, verdict: "Future[Any]") -> None:
+    def __init__(self, message_id: str, data: bytes, deadline: float, verdicts: Verdicts, place: int) -> None:
         self.message_id = message_id
         self.data = data
         self.until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
-        self.verdict = verdict
+        self.verdicts = verdicts
+        self.place = place
         self.sent_at = 0.0
+
+    def give(self, verdict: Any | DexError) -> None:
+        """Give the verdict."""
+        self.verdicts.give(self.place, verdict)
 
 
 class _Answer(msgspec.Struct):
@@ -61,12 +66,15 @@ class Outbox:
         self._new: deque[Sending] = deque()
         self._flying: dict[str, Sending] = {}
         self._wake = asyncio.Event()
+        self._is_woken = False
         self._inbox = ""
 
     def put(self, messages: Sequence[Sending]) -> None:
         """Send messages, after those that were put before; from any thread."""
         self._new.extend(messages)
-        self._link.loop.call_soon_threadsafe(self._wake.set)
+        if not self._is_woken:
+            self._is_woken = True
+            self._link.loop.call_soon_threadsafe(self._wake.set)
 
     async def run(self) -> None:
         """Send what is put, for ever."""
@@ -78,6 +86,8 @@ class Outbox:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self._wake.wait()
             self._wake.clear()
+            # Before looking, so that what is put from now on wakes this up once more.
+            self._is_woken = False
             if time.monotonic() >= look_at:
                 look_at = time.monotonic() + _LOOK_SECONDS
                 self._give_up()
@@ -119,11 +129,10 @@ class Outbox:
         for sending in [each for each in (*self._flying.values(), *self._new) if each.until < now]:
             if self._flying.pop(sending.message_id, None) is None:
                 self._new.remove(sending)
-            with suppress(InvalidStateError):
-                sending.verdict.set_exception(
-                    Unavailable(
-                        "the journal has no quorum, and the write may still be committed",
-                        "look before you repeat it; with a mutation or request id it can be repeated safely",
-                        applied="unknown",
-                    )
+            sending.give(
+                Unavailable(
+                    "the journal has no quorum, and the write may still be committed",
+                    "look before you repeat it; with a mutation or request id it can be repeated safely",
+                    applied="unknown",
                 )
+            )

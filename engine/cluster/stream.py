@@ -163,13 +163,12 @@ class Stream:
     async def _next(self, subscription: PushSubscription, reached: int) -> list[Committed] | None:
         """Give what has come, nothing where all is quiet, or None where messages are missing."""
         try:
-            first = await subscription.next_msg(timeout=_LOOK_SECONDS)
+            batch = [await subscription.next_msg(timeout=_LOOK_SECONDS)]
         except TimeoutError:
             await self.look()
             return None if self.last_seq > reached else []
-        batch = [first]
         while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE:
-            batch.append(await subscription.next_msg(timeout=_LOOK_SECONDS))
+            batch.append(await subscription.next_msg(timeout=None))  # it is there, and a timer costs as much as it
         found = []
         for message in batch:
             seq = message.metadata.sequence.stream

@@ -9,8 +9,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -22,6 +22,7 @@ from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
+from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import OwnerChanged, not_owner
 from dex.engine.writer import Pass, Writer
@@ -41,7 +42,7 @@ class ReplicatedWriter:
         self._clock = clock
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, f"dex-apply-{stream.name}")
-        self._waiting: dict[str, Future[Any]] = {}
+        self._waiting: dict[str, Sending] = {}
         self._reached = threading.Condition()
         self._barriers = Barriers(self._begin_barrier)
         self._tasks: list[Future[None]] = []
@@ -83,8 +84,21 @@ class ReplicatedWriter:
         """
         self.writes += 1
         deadline = time.monotonic() + self._timeout
-        sent = self._send(mutations, deadline)
-        return [verdict if isinstance(verdict, DexError) else self._outcome(verdict, deadline) for verdict in sent]
+        results: list[Any | DexError] = []
+        records: list[tuple[bytes, int]] = []
+        for mutation in mutations:
+            try:
+                epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
+                records.append((self._encode(journal.encode_record(mutation), epoch), len(results)))
+                results.append(None)
+            except DexError as error:
+                results.append(error)
+        if not records:
+            return results
+        sent = self._send([data for data, _ in records], deadline)
+        for (_, place), verdict in zip(records, self._wait(sent, deadline), strict=True):
+            results[place] = verdict
+        return results
 
     def take_over(self, record: OwnerChanged) -> None:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
@@ -93,7 +107,9 @@ class ReplicatedWriter:
             Unavailable: that did not come about in time.
         """
         deadline = time.monotonic() + self._timeout
-        self._verdict(self._publish(journal.encode_record(record), deadline, 0), deadline)
+        (verdict,) = self._wait(self._publish(journal.encode_record(record), deadline, 0), deadline)
+        if isinstance(verdict, DexError):
+            raise verdict
 
     def barrier(self, seconds: float) -> None:
         """Wait until this node has applied all that was committed before the call (spec: K-06).
@@ -137,79 +153,62 @@ class ReplicatedWriter:
         for task in self._tasks:
             task.cancel()
         self._thread.shutdown()
-        for future in list(self._waiting.values()):
-            if not future.done():
-                future.set_exception(Unavailable("the engine is closed", "open a new client"))
+        for sending in list(self._waiting.values()):
+            sending.give(Unavailable("the engine is closed", "open a new client"))
         self._inner.close()
 
-    def _send(self, mutations: Sequence[Any], deadline: float) -> "list[Future[Any] | DexError]":
-        """Begin to publish mutations, and give what the verdict of each will be in, or why it is not sent."""
-        sent: list[Future[Any] | DexError] = []
-        sendings: list[Sending] = []
-        for mutation in mutations:
-            try:
-                epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
-                sendings.append(self._sending(journal.encode_record(mutation), deadline, epoch))
-                sent.append(sendings[-1].verdict)
-            except DexError as error:
-                sent.append(error)
+    def _encode(self, record: bytes, epoch: int) -> bytes:
+        return self.stream.encode(Message(self._clock.now_ms(), record, epoch))
+
+    def _send(self, messages: Sequence[bytes], deadline: float) -> Verdicts:
+        """Begin to publish messages, and give what their verdicts will be in."""
+        verdicts = Verdicts(len(messages))
+        sendings = [
+            Sending(f"{self._id}-{next(self._numbers)}", data, deadline, verdicts, place)
+            for place, data in enumerate(messages)
+        ]
+
+        def forget(_done: object) -> None:
+            for sending in sendings:
+                del self._waiting[sending.message_id]
+
+        self._waiting.update((sending.message_id, sending) for sending in sendings)
+        verdicts.done.add_done_callback(forget)
         self._outbox.put(sendings)
-        return sent
+        return verdicts
 
-    def _publish(self, record: bytes, deadline: float, epoch: int) -> "Future[Any]":
+    def _publish(self, record: bytes, deadline: float, epoch: int) -> Verdicts:
         """Begin to publish a record, and give what its verdict will be in."""
-        sending = self._sending(record, deadline, epoch)
-        self._outbox.put([sending])
-        return sending.verdict
+        return self._send([self._encode(record, epoch)], deadline)
 
-    def _sending(self, record: bytes, deadline: float, epoch: int) -> Sending:
-        data = self.stream.encode(Message(self._clock.now_ms(), record, epoch))
-        message_id = f"{self._id}-{next(self._numbers)}"
-        verdict: Future[Any] = Future()
-        self._waiting[message_id] = verdict
-        verdict.add_done_callback(lambda _: self._waiting.pop(message_id, None))
-        return Sending(message_id, data, deadline, verdict)
-
-    def _begin_barrier(self) -> "Future[Any]":
+    def _begin_barrier(self) -> Verdicts:
         return self._publish(NOTHING, time.monotonic() + self._timeout, 0)
 
-    def _outcome(self, verdict: "Future[Any]", deadline: float) -> Any | DexError:
+    def _wait(self, verdicts: Verdicts, deadline: float) -> list[Any | DexError]:
+        """Give the verdicts; what this node has not applied in time is Unavailable."""
         try:
-            return self._verdict(verdict, deadline)
-        except DexError as error:
-            return error
-
-    def _verdict(self, verdict: "Future[Any]", deadline: float) -> Any:
-        try:
-            return verdict.result(max(0.0, deadline - time.monotonic()))
-        except TimeoutError as error:
-            verdict.cancel()
-            raise Unavailable(
-                "this node has not applied the write in time, and it may have been committed",
-                "look before you repeat it; with a mutation or request id it can be repeated safely",
-                applied="unknown",
-            ) from error
+            return verdicts.done.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            verdicts.give_missing(
+                Unavailable(
+                    "this node has not applied the write in time, and it may have been committed",
+                    "look before you repeat it; with a mutation or request id it can be repeated safely",
+                    applied="unknown",
+                )
+            )
+            return verdicts.done.result()
 
     async def _on_batch(self, messages: Sequence[Committed]) -> int:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                verdicts = await loop.run_in_executor(self._thread, self._apply, messages)
-                break
+                return await loop.run_in_executor(self._thread, self._apply, messages)
             except Unavailable as error:
                 _log.warning("applying %s: %s", self.stream.name, error)
                 await asyncio.sleep(_REST_SECONDS)
-        with self._reached:
-            self.applied = messages[-1].seq
-            self._reached.notify_all()
-        for message, verdict in zip(messages, verdicts, strict=True):
-            waiting = self._waiting.get(message.message_id)
-            if waiting is not None:
-                with suppress(InvalidStateError):  # who waited has given up
-                    waiting.set_result(verdict)
-        return self.applied
 
-    def _apply(self, messages: Sequence[Committed]) -> list[Any | DexError]:
+    def _apply(self, messages: Sequence[Committed]) -> int:
+        """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""
         verdicts: list[Any | DexError] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
@@ -217,7 +216,14 @@ class ReplicatedWriter:
             return False
 
         self._inner.run(work)
-        return verdicts
+        with self._reached:
+            self.applied = messages[-1].seq
+            self._reached.notify_all()
+        for message, verdict in zip(messages, verdicts, strict=True):
+            sending = self._waiting.get(message.message_id)
+            if sending is not None:
+                sending.give(verdict)
+        return self.applied
 
     def _ended(self, task: "Future[None]") -> None:
         """Keep why this node does not go on with the stream."""
