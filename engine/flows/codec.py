@@ -8,7 +8,6 @@ MessagePack is read faster than a value can be walked in Python, and the reader 
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from types import UnionType
@@ -32,16 +31,18 @@ _MARKED = bytes.maketrans(bytes([_UINT64, _FLOAT64]), bytes([_NEVER_USED] * 2))
 class _Mapping:
     """How values of one declared type are checked and read."""
 
-    __slots__ = ("decode", "instance_of", "name", "nests", "prove", "wants_float")
+    __slots__ = ("decode", "instance_of", "name", "nests", "prove", "proves_numbers", "wants_float")
 
     def __init__(self, declared: Any) -> None:
         self.name = type_name(declared)
         self.decode = _decoder(declared)
-        self.prove = prover(declared) or self.decode
+        lean = prover(declared)
+        self.prove = self.decode if lean is None else lean.decode
         alternatives = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
         self.wants_float = float in alternatives and int not in alternatives
         self.instance_of = declared if _is_record(declared) else None
         self.nests = _nests(inspect.type_info(declared))
+        self.proves_numbers = lean is not None and not self.nests and _bounds_numbers(inspect.type_info(lean.type))
 
 
 def encode(value: Any, declared_type: Any = Any) -> bytes:
@@ -62,19 +63,21 @@ def encode(value: Any, declared_type: Any = Any) -> bytes:
     if mapping.nests:
         _check_depth(data)
     _prove(data, mapping)
-    if _UINT64 in data or _FLOAT64 in data:
-        _check_numbers(data)
     return data
 
 
 def _prove(data: bytes, mapping: _Mapping) -> None:
-    with suppress(msgspec.ValidationError):
-        mapping.prove(data)
-        return
     try:
-        mapping.decode(data)
-    except msgspec.ValidationError as error:
-        raise mapping_error(error) from error
+        mapping.prove(data)
+        if mapping.proves_numbers:
+            return
+    except msgspec.ValidationError:
+        try:
+            mapping.decode(data)
+        except msgspec.ValidationError as error:
+            raise mapping_error(error) from error
+    if _UINT64 in data or _FLOAT64 in data:
+        _check_numbers(data)
 
 
 def encode_as(value: Any, declared_type: Any, what: str) -> bytes:
@@ -293,6 +296,15 @@ def _nests(info: Any, around: tuple[int, ...] = ()) -> bool:
     return any(_nests(part, (*around, id(info))) for part in _parts(info))
 
 
+def _bounds_numbers(info: Any) -> bool:
+    """Tell whether what reads as a type, one that does not nest, has no numbers but integers of 64 bits."""
+    if isinstance(info, inspect.IntType):
+        return info.le is not None and info.le <= I64_MAX
+    if isinstance(info, inspect.StructType) and not info.forbid_unknown_fields:
+        return False
+    return isinstance(info, _NO_NUMBERS) and all(map(_bounds_numbers, _parts(info)))
+
+
 def _parts(info: Any) -> Iterator[Any]:
     """Give the types and fields that a type is made of."""
     inner = [getattr(info, name, None) for name in ("type", "item_type", "key_type", "value_type")]
@@ -309,6 +321,21 @@ def _kind(first: int) -> str:
     return "int64"
 
 
+# Of types, and of fields, that are no number themselves.
+_NO_NUMBERS = (
+    inspect.StrType,
+    inspect.BytesType,
+    inspect.BoolType,
+    inspect.NoneType,
+    inspect.DateTimeType,
+    inspect.ListType,
+    inspect.VarTupleType,
+    inspect.TupleType,
+    inspect.DictType,
+    inspect.UnionType,
+    inspect.StructType,
+    inspect.Field,
+)
 _RANGES = {
     "json": [(0x80, 0x9F), (0xDC, 0xDF)],
     "string": [(0xA0, 0xBF), (0xD9, 0xDB)],

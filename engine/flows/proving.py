@@ -1,31 +1,37 @@
 """Proving that stored bytes can be read as a declared type, without making the values that reading would make.
 
-A dataclass's instances cost more than all the rest of reading. Where a proof fails, reading tells why.
+A dataclass's instances cost more than all the rest of reading. A proof is also that integers of the type `int` are of
+64 bits, which reading is not. Where a proof fails, reading tells why, or a look at the numbers does.
 """
 
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from dex.wcl.values import I64_MAX
 
-def prover(declared: Any) -> Callable[[bytes], object] | None:
+_INT64 = Annotated[int, msgspec.Meta(le=I64_MAX)]
+
+
+def prover(declared: Any) -> msgspec.msgpack.Decoder[Any] | None:
     """Give what reads MessagePack as `declared` and raises a ValidationError where it may not fit.
 
     None is for a type that nothing is faster for than reading it.
     """
     try:
         lean = _lean(declared)
-        return None if lean is declared else msgspec.msgpack.Decoder(lean).decode
+        return None if lean is declared else msgspec.msgpack.Decoder(lean)
     except (TypeError, NameError, RecursionError):  # the last where a type is part of itself
         return None
 
 
 def _lean(declared: Any) -> Any:
     """Give a type that the same bytes fit, with msgspec's own structs for dataclasses."""
+    if declared is int:
+        return _INT64
     if isinstance(declared, type) and is_dataclass(declared):
         return _struct(declared)
     arguments = get_args(declared)
@@ -45,4 +51,5 @@ def _struct(declared: type) -> Any:
         return declared
     hints = get_type_hints(declared, include_extras=True)
     of_fields = [(field.name, _lean(hints[field.name])) for field in fields(declared)]
-    return msgspec.defstruct(declared.__name__, of_fields, gc=False)
+    # What other fields have, those of a subclass's instance, would not be proven.
+    return msgspec.defstruct(declared.__name__, of_fields, gc=False, forbid_unknown_fields=True)

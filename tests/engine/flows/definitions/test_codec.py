@@ -54,6 +54,17 @@ class Parcel:
     inner: list["Even"] | None = None
 
 
+@dataclass
+class Account:
+    owner: str
+    cents: int
+
+
+@dataclass
+class Rated(Account):
+    rate: float
+
+
 NOON = datetime(2024, 3, 10, 12, tzinfo=UTC)
 
 
@@ -152,6 +163,8 @@ def test_a_whole_number_for_a_double_is_stored_as_a_double() -> None:
         (-math.inf, float, "$", "a finite number"),
         ({"a": [0, -math.inf]}, dict[str, list[float]], "$.a[1]", "a finite number"),
         ({"ϊ˟": [I64_MAX + 1]}, dict[str, list[int]], "$.ϊ˟[0]", "a 64-bit integer"),
+        ([Account("Ann", 0), Account("Bob", I64_MAX + 1)], list[Account], "$[1].cents", "a 64-bit integer"),
+        (Rated("Ann", 0, math.nan), Account, "$.rate", "a finite number"),  # what it adds is stored as well
         (datetime(2024, 3, 10), datetime, "$", "a datetime with a zone"),  # what is to be refused
         ("\ud800", str, "$", "text that is Unicode"),
         ({"full_name": "Ann"}, Person, "$", "Person"),
