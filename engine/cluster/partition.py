@@ -105,12 +105,16 @@ class Partition:
 
     def freshness(self, found: Freshness) -> Freshness:
         """Give evidence of how current an answer is, with what is known to be committed elsewhere."""
-        committed = max(found.committed_seq, self.stream.last_seq)
-        return Freshness(found.applied_seq, committed, committed - found.applied_seq, self._node)
+        applied, committed, last = found.applied_seq, found.committed_seq, self.stream.last_seq
+        committed = max(committed, last)
+        return Freshness(applied, committed, committed - applied, self._node)
 
     def _told(self, result: Any) -> Any:
         """Give a result with this node's evidence of how current it is."""
         match result:
+            # First what is asked for most, and fastest to answer.
+            case StoreRow(freshness=Freshness() as found) | StoreRows(freshness=found) | Written(freshness=found):
+                result.freshness = self.freshness(found)
             case Freshness():
                 return self.freshness(result)
             case StoreDescription():
@@ -120,8 +124,6 @@ class Partition:
                 fresh = self.freshness(first.freshness)
                 for row in result.rows:
                     row.freshness = fresh
-            case StoreRow(freshness=Freshness() as found) | StoreRows(freshness=found) | Written(freshness=found):
-                result.freshness = self.freshness(found)
         return result
 
     def _check(self) -> None:
