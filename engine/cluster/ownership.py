@@ -70,7 +70,7 @@ class Ownership:
             Refused: another process has the name.
             Unavailable: the journal servers do not answer.
         """
-        self._link.call(self._take_name(), self._leases.seconds + 10)
+        self._link.insist(self._take_name, self._leases.seconds + 10)
         self._tasks.append(self._link.submit(self._keep_name()))
         self._link.call(self._leases.on_given("partition", self._given), self._leases.seconds)
         for part in self._partitions:
