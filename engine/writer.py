@@ -7,11 +7,11 @@ lead to the next in line. A lone caller never pays for a hand-over to another th
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
@@ -21,6 +21,8 @@ from dex.engine.sqlite.connection import begin_immediate, open_database
 from dex.engine.sqlite.errors import translate
 from dex.engine.stores import rows
 from dex.wcl.errors import DexError, Unavailable
+
+R = TypeVar("R")
 
 Pass = Callable[[sqlite3.Connection, catalog.Catalog, journal.Head], bool]
 """A bounded piece of housekeeping in the writer's transaction; it tells whether more remains."""
@@ -113,18 +115,17 @@ class Writer:
             raise job.error
         return bool(job.results and job.results[0])
 
-    @contextmanager
-    def lend(self) -> Iterator[sqlite3.Connection | None]:
-        """Lend the connection for a short read of one moment, or give None where it is in use.
+    def lend(self, read: Callable[[sqlite3.Connection | None], R]) -> R:
+        """Give what `read` gives that is lent the connection for a short time, or None where it is in use.
 
-        Its cache holds what was committed last; that of a reader is empty after each commit. Who wants to commit
-        meanwhile waits.
+        It reads of one moment. The connection's cache holds what was committed last; that of a reader is empty after
+        each commit. Who wants to commit meanwhile waits.
         """
         self._home.check()
         job = _Job((), 0)
         try:
             try:
-                yield self._begin_read(job)
+                return read(self._begin_read(job))
             except sqlite3.Error as error:
                 raise translate(error, self._path) from error
             finally:

@@ -10,9 +10,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from dex.engine import catalog, journal
@@ -27,6 +26,8 @@ from dex.engine.machine import MUTATIONS
 from dex.engine.owner import OwnerChanged, not_owner
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError, Unavailable
+
+R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _REST_SECONDS = 0.2
@@ -144,9 +145,9 @@ class ReplicatedWriter:
         """Carry out a pass on this node's file with the next commit."""
         return self._inner.ride(work, seconds)
 
-    def lend(self) -> AbstractContextManager[sqlite3.Connection | None]:
-        """Lend the file's connection for a short read."""
-        return self._inner.lend()
+    def lend(self, read: Callable[[sqlite3.Connection | None], R]) -> R:
+        """Give what `read` gives that is lent the file's connection for a short time."""
+        return self._inner.lend(read)
 
     def close(self) -> None:
         """End applying and close the file."""

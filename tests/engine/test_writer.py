@@ -120,19 +120,20 @@ def test_a_job_with_a_fault_fails_alone_and_the_others_of_its_commit_are_done(en
 @pytest.mark.spec("S-17")
 def test_a_connection_that_is_lent_reads_what_was_committed_and_keeps_commits_in_line(engine, clock):
     """It is lent to one at a time, and to nobody while a commit is under way."""
-    _put(engine, "before")()
-    with engine._writer.lend() as connection:
-        waiting = Caller(_put(engine, "waiting"))
+    waiting = []
+
+    def read(connection):
+        waiting.append(Caller(_put(engine, "waiting")))
         _until(_queued(engine, 1))
-        assert connection.execute("SELECT key FROM rows_1_0").fetchall() == [(b"before",)]
-        with engine._writer.lend() as second:
-            assert second is None
-    assert waiting.end().error is None
+        return connection.execute("SELECT key FROM rows_1_0").fetchall(), engine._writer.lend(lambda second: second)
+
+    _put(engine, "before")()
+    assert engine._writer.lend(read) == ([(b"before",)], None)
+    assert waiting[0].end().error is None
     clock.close_gate()
     leader = Caller(_put(engine, "leader"))
     assert clock.asked.wait(PATIENCE)
-    with engine._writer.lend() as connection:
-        assert connection is None
+    assert engine._writer.lend(lambda connection: connection) is None
     clock.gate.set()
     assert leader.end().error is None
     assert set(_rows(engine)) == {"before", "waiting", "leader"}
@@ -140,10 +141,10 @@ def test_a_connection_that_is_lent_reads_what_was_committed_and_keeps_commits_in
 
 @pytest.mark.spec("S-17")
 def test_what_is_raised_while_the_connection_is_lent_leaves_it_free(engine):
-    with pytest.raises(ZeroDivisionError), engine._writer.lend():
-        raise ZeroDivisionError
-    with pytest.raises(Unavailable), engine._writer.lend() as connection:
-        connection.execute("SELECT nothing")
+    with pytest.raises(ZeroDivisionError):
+        engine._writer.lend(lambda _: 1 / 0)
+    with pytest.raises(Unavailable):
+        engine._writer.lend(lambda connection: connection.execute("SELECT nothing"))
     assert set(_rows(engine)) == set()
     _put(engine, "after")()
 

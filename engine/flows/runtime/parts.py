@@ -97,10 +97,7 @@ class Parts(NamedTuple):
         Raises:
             DexError: the file cannot be read, or what `read` raises.
         """
-        with self.writer.lend() as connection:
-            if connection is not None:
-                return read(connection)
-        return self.read(read)
+        return self.writer.lend(lambda connection: self.read(read) if connection is None else read(connection))
 
     def read(self, read: Callable[[sqlite3.Connection], R]) -> R:
         """Give what `read` gives of one moment.
