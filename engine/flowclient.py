@@ -244,10 +244,10 @@ class FlowClient:
 
     def _known(self, flow: Any) -> "FlowType":
         """Give the compiled type of a Flow, known to the engine from now on."""
-        from dex.engine.flows.flowtype import FlowType
-
         local = getattr(self.engine, "flows", None)
         if local is None:
+            from dex.engine.flows.flowtype import FlowType
+
             return FlowType.of(flow)
         known: FlowType = local.parts.registry.register(flow)
         if known.steps:

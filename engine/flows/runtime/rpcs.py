@@ -1,8 +1,6 @@
 """RPCs: lock, load, call, commit (spec: FL-05 … FL-07)."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -103,15 +101,11 @@ def _plan(parts: Parts, run: Run, command: InvokeRpc) -> _Plan:
 def _carry_out(parts: Parts, plan: _Plan) -> RpcAnswer:
     if not plan.is_exclusive:
         return _call(parts, plan)
-    with _admitted(parts, plan.run), parts.locks.hold(plan.run.flow_id, plan.access.locks):
-        return _call(parts, plan)
-
-
-@contextmanager
-def _admitted(parts: Parts, run: Run) -> Iterator[None]:
+    run = plan.run
     parts.locks.admit(run.run_id)
     try:
-        yield
+        with parts.locks.hold(run.flow_id, plan.access.locks):
+            return _call(parts, plan)
     finally:
         parts.leave(run.run_id)
 
@@ -137,6 +131,13 @@ def _call(parts: Parts, plan: _Plan) -> RpcAnswer:
 
 def _load(connection: sqlite3.Connection, plan: _Plan) -> Loaded:
     """Load what the handler may read, once the run is still the one to call."""
+    if not runs.is_open(connection, plan.run):
+        _check_latest(connection, plan)
+    return load(connection, plan.run.id, plan.flow_type, plan.access, None)
+
+
+def _check_latest(connection: sqlite3.Connection, plan: _Plan) -> None:
+    """Refuse a run that is not the one to call."""
     now = runs.latest(connection, plan.run.flow_id)
     if now is None or now.id != plan.run.id:
         raise _SupersededError
@@ -144,7 +145,6 @@ def _load(connection: sqlite3.Connection, plan: _Plan) -> Loaded:
         raise runs.not_active(now.flow_id, now)
     if plan.is_exclusive:
         _refuse_closing(now)
-    return load(connection, now.id, plan.flow_type, plan.access, None)
 
 
 def _commit(parts: Parts, run: Run, rpc: RPCType, loaded: Loaded, steps: list[Any]) -> None:

@@ -65,6 +65,12 @@ def latest(connection: sqlite3.Connection, flow_id: str) -> Run | None:
     return _one(connection, "flow_id = ? ORDER BY id DESC LIMIT 1", (flow_id,))
 
 
+def is_open(connection: sqlite3.Connection, run: Run) -> bool:
+    """Tell whether a run is the latest of its Flow ID, and neither closed nor about to close."""
+    query = "SELECT id, status, closing IS NULL FROM runs WHERE flow_id = ? ORDER BY id DESC LIMIT 1"
+    return bool(connection.execute(query, (run.flow_id,)).fetchone() == (run.id, "running", 1))
+
+
 def of_request(connection: sqlite3.Connection, flow_id: str, request_id: str) -> Run | None:
     """Give the run of a Flow ID that a request started, the latest or an earlier one."""
     return _one(connection, "flow_id = ? AND request_id = ? ORDER BY id DESC LIMIT 1", (flow_id, request_id))
