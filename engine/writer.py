@@ -8,7 +8,6 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from dex.engine.apply import Apply
 from dex.engine.clock import Clock
 from dex.engine.home import Home
 from dex.engine.sqlite.connection import begin_immediate, open_database
-from dex.engine.sqlite.errors import translate
+from dex.engine.sqlite.errors import is_busy, translate
 from dex.engine.stores import rows
 from dex.wcl.errors import DexError, Unavailable
 
@@ -116,7 +115,7 @@ class Writer:
         return bool(job.results and job.results[0])
 
     def lend(self, read: Callable[[sqlite3.Connection | None], R]) -> R:
-        """Give what `read` gives that is lent the connection for a short time, or None where it is in use.
+        """Give what `read` gives that is lent the connection for a short time, or None where that is in use or busy.
 
         It reads of one moment. The connection's cache holds what was committed last; that of a reader is empty after
         each commit. Who wants to commit meanwhile waits.
@@ -127,26 +126,23 @@ class Writer:
             try:
                 return read(self._begin_read(job))
             except sqlite3.Error as error:
-                raise translate(error, self._path) from error
+                # Another process may be mending the file, and this connection does not wait.
+                if not is_busy(error):
+                    raise translate(error, self._path) from error
             finally:
                 self._end_read(job)
         finally:
             self._end_read(job)  # where an interrupt has struck in the first
+        return read(None)
 
     def _begin_read(self, job: _Job) -> sqlite3.Connection | None:
         with self._lock:
             if self._leader is not None or self._closed:
                 return None
             self._leader = job
-        connection = self._connection
-        if connection is None:
-            return None
-        # Another process may be mending the file, and this connection does not wait.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("BEGIN")
-            connection.execute(_VERSION).fetchone()
-            return connection
-        return None
+        if self._connection is not None:
+            self._connection.execute("BEGIN")
+        return self._connection
 
     def _end_read(self, job: _Job) -> None:
         if self._leader is job:

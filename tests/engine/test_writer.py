@@ -150,6 +150,17 @@ def test_what_is_raised_while_the_connection_is_lent_leaves_it_free(engine):
 
 
 @pytest.mark.spec("S-17")
+def test_who_meets_another_process_on_the_connection_that_is_lent_goes_on_without_it(engine):
+    def read(connection):
+        return "elsewhere" if connection is None else connection.execute("DELETE FROM garbage")
+
+    with closing(sqlite3.connect(engine.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert engine._writer.lend(read) == "elsewhere"
+    _put(engine, "after")()
+
+
+@pytest.mark.spec("S-17")
 def test_an_interrupt_at_any_line_of_a_lone_call_leaves_neither_lock_nor_half_a_mutation(engine):
     line, interrupts = 0, 0
     while True:
