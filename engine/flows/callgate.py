@@ -18,10 +18,7 @@ from weakref import WeakSet
 
 from dex.wcl.errors import Refused, Unavailable
 
-# struct flock of Linux: type, whence, start, length, process.
-_FLOCK = struct.Struct("hhqqi0q").pack
 _HELD = (errno.EAGAIN, errno.EACCES)
-_TAKING = 1 << 62  # beyond all places that are made of names
 
 
 class CallGate:
@@ -39,23 +36,23 @@ class CallGate:
 
     def enter(self, run_id: str) -> None:
         """Tell that a call of a run is under way, once no other process is committing its close."""
-        self._set(self._entered(), fcntl.F_RDLCK, _place(run_id), wait=True)
+        self._set(self._entered(), _lock(fcntl.F_RDLCK, run_id), wait=True)
 
     def leave(self, run_id: str) -> None:
         """Tell that no call of a run is under way here any more."""
         if self._inside is not None:
-            self._set(self._inside, fcntl.F_UNLCK, _place(run_id))
+            self._set(self._inside, _lock(fcntl.F_UNLCK, run_id))
 
     def shut(self, run_id: str) -> bool:
         """Let nobody enter until `reopen`; False, and nothing is done, where a call is under way anywhere."""
         if self._outside is None:
             self._outside = self._open()
-        return self._set(self._outside, fcntl.F_WRLCK, _place(run_id))
+        return self._set(self._outside, _lock(fcntl.F_WRLCK, run_id))
 
     def reopen(self, run_id: str) -> None:
         """Let calls of a run enter again."""
         if self._outside is not None:
-            self._set(self._outside, fcntl.F_UNLCK, _place(run_id))
+            self._set(self._outside, _lock(fcntl.F_UNLCK, run_id))
 
     def lock(self, flow_id: str, keys: Collection[str]) -> str | None:
         """Lock attributes of a Flow, all or none; gives None, or the first that another process has.
@@ -64,12 +61,12 @@ class CallGate:
         """
         gate = self._entered()
         self._taking = True
-        self._set(gate, fcntl.F_WRLCK, _TAKING, wait=True)
+        self._set(gate, _TAKE, wait=True)
         for key in keys:
-            if not self._set(gate, fcntl.F_WRLCK, _place_of_lock(flow_id, key)):
+            if not self._set(gate, _lock(fcntl.F_WRLCK, flow_id, key)):
                 self.unlock(flow_id, keys)
                 return key
-        self._set(gate, fcntl.F_UNLCK, _TAKING)
+        self._set(gate, _TAKEN)
         self._taking = False
         return None
 
@@ -77,9 +74,9 @@ class CallGate:
         """Let go of locks; also of what an interrupt has left of taking them."""
         if self._inside is not None:
             for key in keys:
-                self._set(self._inside, fcntl.F_UNLCK, _place_of_lock(flow_id, key))
+                self._set(self._inside, _lock(fcntl.F_UNLCK, flow_id, key))
             if self._taking:
-                self._set(self._inside, fcntl.F_UNLCK, _TAKING)
+                self._set(self._inside, _TAKEN)
                 self._taking = False
 
     def close(self) -> None:
@@ -105,11 +102,11 @@ class CallGate:
                 path=str(self._path),
             ) from error
 
-    def _set(self, descriptor: int, kind: int, place: int, *, wait: bool = False) -> bool:
+    def _set(self, descriptor: int, lock: bytes, *, wait: bool = False) -> bool:
         """Set the lock of one byte; False where somebody else's is in the way."""
         command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
         try:
-            fcntl.fcntl(descriptor, command, _FLOCK(kind, os.SEEK_SET, place, 1, 0))
+            fcntl.fcntl(descriptor, command, lock)
         except OSError as error:
             if error.errno in _HELD:
                 return False
@@ -131,11 +128,17 @@ def _leave_to_parent() -> None:
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-@lru_cache(1024)
-def _place(name: str) -> int:
-    """Give the byte of a run id, or of any other text: of 2⁶², so that two do not meet by chance."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) >> 2
+def _byte(kind: int, place: int) -> bytes:
+    """Give the system's form of a lock of one byte, Linux's struct flock: type, whence, start, length, process."""
+    return struct.pack("hhqqi0q", kind, os.SEEK_SET, place, 1, 0)
 
 
-def _place_of_lock(flow_id: str, key: str) -> int:
-    return _place(f"{flow_id}\n{key}")  # no Flow ID has a line break, and neither has a run id
+@lru_cache(4096)
+def _lock(kind: int, *names: str) -> bytes:
+    """Give the lock of a run id, or of a Flow ID and a key: of 2⁶² bytes, so that two do not meet by chance."""
+    text = "\n".join(names)  # no Flow ID has a line break, and neither has a run id
+    return _byte(kind, int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) >> 2)
+
+
+_TAKING = 1 << 62  # beyond all places that are made of names
+_TAKE, _TAKEN = _byte(fcntl.F_WRLCK, _TAKING), _byte(fcntl.F_UNLCK, _TAKING)
