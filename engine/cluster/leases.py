@@ -46,6 +46,11 @@ class Lease:
         self.until = 0.0
 
     @property
+    def seconds(self) -> float:
+        """How long it lasts without renewal."""
+        return self._bucket.seconds
+
+    @property
     def is_held(self) -> bool:
         """Tell whether this process surely holds the key."""
         return time.monotonic() < self.until

@@ -1,7 +1,9 @@
-"""Attribute Store sync of one partition while this node owns it (spec: Y-16, K-05)."""
+"""Attribute Store sync of one partition while this node owns it (spec: Y-16, Y-17, K-05)."""
 
 import logging
 import threading
+
+import msgspec
 
 from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.flows.runtime.parts import Parts
@@ -18,7 +20,8 @@ class PartitionSync:
 
     def __init__(self, parts: Parts, config: SyncConfig, lease: PartitionLease) -> None:
         self._parts = parts
-        self._config = config
+        # A write must end within the lease that there is, which is the partition's.
+        self._config = msgspec.structs.replace(config, lease_duration=lease.seconds)
         self._lease = lease
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dex-sync", daemon=True)

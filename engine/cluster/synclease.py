@@ -22,6 +22,11 @@ class PartitionLease:
         self._spent = 0
 
     @property
+    def seconds(self) -> float:
+        """How long the lease lasts without renewal."""
+        return self._lease.seconds
+
+    @property
     def held(self) -> Held | None:
         """The lease, while this node owns the partition and its token is not spent."""
         token = self._lease.revision

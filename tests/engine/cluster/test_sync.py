@@ -29,10 +29,10 @@ def registry() -> Registry:
     return found
 
 
-def config_of(dsn: str) -> Callable[[], SyncConfig]:
+def config_of(dsn: str, lease_duration: float = 1.2) -> Callable[[], SyncConfig]:
     store = store_config(dsn, maps={"Items": ("items", "item")})
     retry = SyncRetryPolicy(initial_interval=0.02, maximum_interval=0.1)
-    return lambda: SyncConfig(stores={"orders": store}, lease_duration=1.2, retry=retry)
+    return lambda: SyncConfig(stores={"orders": store}, lease_duration=lease_duration, retry=retry)
 
 
 def totals(database: Database) -> dict[str, int]:
@@ -71,3 +71,17 @@ def test_rows_follow_the_flows_whoever_owns_their_partition(
         later = dict(database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing"))
         assert all(later[scope] >= token for scope, token in tokens.items())
         assert max(later.values()) > max(tokens.values())
+
+
+@pytest.mark.spec("Y-17")
+def test_writes_fit_the_lease_of_the_partition_whatever_lease_the_configuration_tells(
+    journal_servers: JournalServers, database: Database
+) -> None:
+    """A lease of 60 s would leave a write 15 s and as much again, which the partition's never lasts."""
+    database.execute(TABLES)
+    config = config_of(database.dsn, lease_duration=60.0)
+    options = {"registry": registry, "attribute_stores": ["orders"], "sync_config": config}
+    with new_cluster(journal_servers, ("a",), settings={"lease_seconds": 2.0}, **options) as cluster:
+        client = Client(cluster.nodes["a"])
+        client.start_flow(Order, FLOWS[0], options=synced_to("orders").with_attribute(TOTAL, 7))
+        until(lambda: totals(database) == {FLOWS[0]: 7})
