@@ -8,7 +8,11 @@ from tempfile import TemporaryDirectory
 from tests.bench import (
     chunks,
     clears,
-    cluster,
+    clusterapply,
+    clustercalls,
+    clusterfailover,
+    clustergets,
+    clusterputs,
     drain,
     imports,
     lag,
@@ -40,7 +44,11 @@ BENCHES: dict[str, Bench] = {
     **drain.BENCHES,
     **lag.BENCHES,
     **serving.BENCHES,
-    **cluster.BENCHES,
+    **clusterputs.BENCHES,
+    **clustergets.BENCHES,
+    **clustercalls.BENCHES,
+    **clusterapply.BENCHES,
+    **clusterfailover.BENCHES,
 }
 _RESULTS = Path(__file__).parents[2] / "bench-results" / "bench.json"
 
