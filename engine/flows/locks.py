@@ -84,8 +84,9 @@ class Locks:
         Whoever is admitted looks whether the run is closing now, in a snapshot of after its admission.
         """
         with self._mutex:
-            self._committed.wait_for(lambda: not self._closing[run_id])
-            if not self._calls[run_id]:
+            while run_id in self._closing:
+                self._committed.wait()
+            if run_id not in self._calls:
                 self._gate.enter(run_id)
             self._calls[run_id] += 1
 
