@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import msgspec
 
-from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.servers import JournalServers, Place
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
@@ -28,20 +28,52 @@ _ROOT = Path(__file__).parents[1]
 _STARTS = count(1)
 
 
+class NodeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the nodes know beside the samples, and where those run that do not run here."""
+
+    flows: tuple[str, ...] = ()
+    sync_config: str | None = None
+    places: dict[str, Place] = {}
+
+    def place(self, node: str) -> Place:
+        """Give where a node runs."""
+        return self.places.get(node, Place())
+
+
+_PLAIN = NodeOptions()
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True):
+    settings: ClusterSettings
+    options: NodeOptions
+    folder: str
+    port: int
+    ready: str
+
+
 def main() -> None:
-    """Serve one node until it is told to stop: the first argument has its settings, the others folder and port."""
+    """Serve one node until it is told to stop."""
     from dex.engine.cluster.engine import ClusterEngine
     from dex.engine.flows.builtin import default_registry
     from dex.engine.server.log import logging_to_stderr
     from dex.engine.server.node import Address, serve
     from dex.engine.server.terms import Terms
+    from dex.engine.sync.configfile import load_config
+    from dex.engine.sync.storenames import StoreNames
 
-    settings = msgspec.json.decode(sys.argv[1], type=ClusterSettings)
-    engine = ClusterEngine(Path(sys.argv[2]), settings, registry=lambda: default_registry(""))
-    ready = Path(sys.argv[4])
+    told = msgspec.json.decode(sys.argv[1], type=_Told)
+    path = told.options.sync_config
+    engine = ClusterEngine(
+        Path(told.folder),
+        told.settings,
+        registry=lambda: default_registry(told.options.flows),
+        attribute_stores=StoreNames(path),
+        sync_config=None if path is None else lambda: load_config(path),
+    )
+    address = Address(told.options.place(told.settings.node).address, told.port)
     with logging_to_stderr(20):
         try:
-            serve(engine, Address("127.0.0.1", int(sys.argv[3])), terms=Terms(), ready=ready.write_text)
+            serve(engine, address, terms=Terms(), ready=Path(told.ready).write_text)
         finally:
             engine.close()
 
@@ -49,24 +81,29 @@ def main() -> None:
 class NodeProcess:
     """One node; `url` stays the same when it is started again."""
 
-    def __init__(self, settings: ClusterSettings, folder: Path) -> None:
+    def __init__(self, settings: ClusterSettings, folder: Path, options: NodeOptions) -> None:
         self.name = settings.node
         self.folder = folder
         self._settings = settings
+        self._options = options
         self._port = 0
         self.url = ""
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
         """Start; it may not be ready yet."""
-        ready = self.folder.with_name(f"{self.name}.url.{next(_STARTS)}")
-        self._ready = ready
+        self._ready = self.folder.with_name(f"{self.name}.url.{next(_STARTS)}")
+        told = _Told(
+            settings=self._settings,
+            options=self._options,
+            folder=str(self.folder),
+            port=self._port,
+            ready=str(self._ready),
+        )
+        program = (sys.executable, "-c", "from tests.clusterprocesses import main; main()")
         with self.folder.with_name(f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-c", "from tests.clusterprocesses import main; main()"),
-                    *(msgspec.json.encode(self._settings).decode(), self.folder, str(self._port), ready),
-                ],
+                [*self._options.place(self.name).prefix, *program, msgspec.json.encode(told).decode()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -82,8 +119,9 @@ class NodeProcess:
         return self
 
     def log(self) -> str:
-        """Give the end of what it has said."""
-        return self.folder.with_name(f"{self.name}.log").read_text()[-3000:]
+        """Give the end of what it has said, but for the requests that it has answered."""
+        lines = self.folder.with_name(f"{self.name}.log").read_text().splitlines()
+        return "\n".join(line for line in lines if '"message":"request"' not in line)[-6000:]
 
     def send(self, number: int) -> None:
         """Send it a signal."""
@@ -127,11 +165,13 @@ class NodeProcess:
 class ProcessCluster:
     """Nodes as processes on journal servers that may be others' too. `endpoint` names all of them."""
 
-    def __init__(self, servers: JournalServers, folder: Path, nodes: Sequence[str], **settings: Any) -> None:
+    def __init__(
+        self, servers: JournalServers, folder: Path, nodes: Sequence[str], options: NodeOptions, **settings: Any
+    ) -> None:
         self.servers = servers
         self.name = f"test-{uuid4().hex[:12]}"
         told = {"servers": servers.urls, "name": self.name, "partitions": 2, "lease_seconds": 2.0, **settings}
-        self.nodes = {name: NodeProcess(ClusterSettings(node=name, **told), folder / name) for name in nodes}
+        self.nodes = {name: NodeProcess(ClusterSettings(node=name, **told), folder / name, options) for name in nodes}
 
     def __getitem__(self, name: str) -> NodeProcess:
         return self.nodes[name]
@@ -173,10 +213,12 @@ class ProcessCluster:
 
 
 @contextmanager
-def process_cluster(servers: JournalServers, nodes: Sequence[str] = NODES, **settings: Any) -> Iterator[ProcessCluster]:
+def process_cluster(
+    servers: JournalServers, nodes: Sequence[str] = NODES, options: NodeOptions = _PLAIN, **settings: Any
+) -> Iterator[ProcessCluster]:
     """Run nodes meanwhile."""
     with fast_directory() as folder:
-        cluster = ProcessCluster(servers, folder, nodes, **settings)
+        cluster = ProcessCluster(servers, folder, nodes, options, **settings)
         try:
             for node in cluster.nodes.values():
                 node.start()

@@ -1,5 +1,6 @@
 """Real clusters for tests: three journal servers per test process, and on them clusters with names of their own."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -11,24 +12,25 @@ import pytest
 
 from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.servers import HERE, JournalServers, Place
 from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.protocol import Engine
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
 from tests.directories import fast_directory
+from tests.serving import some_front
 
 R = TypeVar("R")
 
 _NAMES = count(1)
 _SECONDS = 30.0
-_NOWHERE = "http://127.0.0.1:9"
 
 
 @contextmanager
-def running_servers() -> Iterator[JournalServers]:
+def running_servers(places: Sequence[Place] = HERE) -> Iterator[JournalServers]:
     """Give journal servers that are gone afterwards."""
     with fast_directory() as folder:
-        servers = JournalServers(folder)
+        servers = JournalServers(folder, places=places)
         try:
             servers.start()
             yield servers
@@ -54,29 +56,33 @@ class Cluster:
         self._settings = {"servers": servers.urls, "name": self.name, "partitions": 2, **settings}
         self._options = options
         self.nodes: dict[str, ClusterEngine] = {}
+        self.urls: dict[str, str] = {}
+        self._running: dict[str, ExitStack] = {}
 
     def join(self, node: str, /, **settings: Any) -> ClusterEngine:
-        """Start a node; one that was here before finds its files."""
+        """Start a node and its server; one that was here before finds its files."""
         told = ClusterSettings(**{"node": node, **self._settings, **settings})
-        engine = ClusterEngine(self.folder / node, told, **self._options)
-        try:
-            engine.serve_at(_NOWHERE)
-        except BaseException:
-            engine.close()
-            raise
-        self.nodes[node] = engine
+        with ExitStack() as stack:
+            front = stack.enter_context(some_front())
+            engine = ClusterEngine(self.folder / node, told, **self._options)
+            stack.callback(engine.close)
+            engine.serve_at(front.url)
+            stack.enter_context(front.serving(engine))
+            self._running[node] = stack.pop_all()
+        self.nodes[node], self.urls[node] = engine, front.url
         return engine
 
     def leave(self, node: str) -> None:
         """Stop a node."""
-        self.nodes.pop(node).close()
+        del self.nodes[node], self.urls[node]
+        self._running.pop(node).close()
 
     def close(self) -> None:
         """Stop all nodes and delete what the cluster has on the journal servers."""
         with ExitStack() as stack:
             stack.callback(_delete_streams, self._settings["servers"], self.name)
-            for node in self.nodes.values():
-                stack.callback(node.close)
+            for running in self._running.values():
+                stack.enter_context(running)
 
 
 def _delete_streams(servers: Sequence[str], cluster: str) -> None:
@@ -116,17 +122,36 @@ def catch_up(nodes: Sequence[ClusterEngine], node: ClusterEngine) -> None:
         part.writer.wait_for(max(each.partitions[number].writer.applied for each in nodes), _SECONDS)
 
 
+def work(nodes: Sequence[ClusterEngine]) -> None:
+    """Work the Steps that are due, those of each partition on its owner, until nothing is due any more."""
+    for number in range(len(nodes[0].partitions)):
+        while not _work_as_owner(nodes, number):
+            time.sleep(0.01)
+
+
+def _work_as_owner(nodes: Sequence[ClusterEngine], number: int) -> bool:
+    """Work a partition's Steps; tell whether one of the nodes was the owner until nothing was due."""
+    owner = next((node for node in nodes if node.ownership.owns(number)), None)
+    if owner is None:
+        return False
+    owner.partitions[number].engine.flows.worker.run(until_idle=True)
+    return owner.ownership.owns(number)
+
+
 class Rotating:
-    """An engine that sends each command to the next node, once that has all that was answered before."""
+    """An engine that sends each command to the next node, once that has all that was answered before.
 
-    def __init__(self, nodes: Sequence[ClusterEngine]) -> None:
+    `doors` are by which the nodes are asked: engines of their servers, or the nodes themselves.
+    """
+
+    def __init__(self, nodes: Sequence[ClusterEngine], doors: Sequence[Engine] = ()) -> None:
         self.nodes = list(nodes)
-        self._order = cycle(self.nodes)
+        self._order = cycle(zip(self.nodes, doors or nodes, strict=True))
 
-    def _next(self) -> ClusterEngine:
-        node = next(self._order)
+    def _next(self) -> Engine:
+        node, door = next(self._order)
         catch_up(self.nodes, node)
-        return node
+        return door
 
     def execute(self, command: Command[R]) -> R:
         """Carry out one command on the next node."""

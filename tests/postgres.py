@@ -34,6 +34,8 @@ class Database:
         self.server = server
         self.name = name
         self.dsn = server.dsn(name)
+        # By a socket of the file system, which is reached from other network namespaces too.
+        self.local_dsn = f"postgresql://dex@/{name}?host={server.folder / 'data'}&port={server.port}"
 
     def execute(self, statement: str) -> None:
         """Run statements."""

