@@ -105,9 +105,8 @@ class Partition:
 
     def freshness(self, found: Freshness) -> Freshness:
         """Give evidence of how current an answer is, with what is known to be committed elsewhere."""
-        applied, committed, last = found.applied_seq, found.committed_seq, self.stream.last_seq
-        committed = max(committed, last)
-        return Freshness(applied, committed, committed - applied, self._node)
+        committed = max(found.committed_seq, self.stream.last_seq)
+        return Freshness(found.applied_seq, committed, committed - found.applied_seq, self._node)
 
     def _told(self, result: Any) -> Any:
         """Give a result with this node's evidence of how current it is."""
