@@ -1,18 +1,17 @@
 """Answers that are put together from all partitions."""
 
 from collections.abc import Callable, Sequence
-from heapq import merge as merge_sorted
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dex.wcl.commands import Command, ShowFeeds, ShowFreshness, ShowStateStores
-from dex.wcl.commands.flowresults import FlowPage
+from dex.wcl.commands.flowresults import FlowPage, FlowSummary
 from dex.wcl.commands.flows import SearchFlows, ShowFlowTypes
 from dex.wcl.commands.overview import MOST_COUNTED, FlowCount, Overview, ShowOverview, SyncOverview
 from dex.wcl.commands.sync import Backlog, ShowSyncTotals, SyncBacklog, SyncDrops, SyncTotals
-from dex.wcl.errors import InvalidCommand
+from dex.wcl.errors import FlowDefinitionError, InvalidCommand
 
 Execute = Callable[[Any], Any]
 _DONE, _BEGIN = "-", ""
@@ -30,50 +29,86 @@ def _types(partitions: Sequence[Execute], command: ShowFlowTypes) -> list[Any]:
     return list(partitions[0](command))  # definitions are the node's
 
 
+class _Head(NamedTuple):
+    """The next run of a partition: the token that it is read by, and the one of what follows."""
+
+    flow: FlowSummary
+    token: str
+    next: str
+
+
 def _search(partitions: Sequence[Execute], command: SearchFlows) -> FlowPage:
-    """Merge pages by the time of the start, the newest first; the token has one of each partition.
+    """Merge runs by the time of the start, the newest first.
+
+    They are read one by one, as each has to have a token of its own: a page ends anywhere, and runs are started
+    meanwhile. The token of the page has one of each partition and the time of the last run: what is started later is on
+    no page that follows.
 
     Raises:
         InvalidCommand: the token is not one.
+        FlowDefinitionError: no partition knows of the type, or of an Attribute.
     """
-    tokens = _tokens(command.page_token, len(partitions))
-    pages = [
-        None if token == _DONE else execute(_part(command, token))
-        for execute, token in zip(partitions, tokens, strict=True)
-    ]
-    found = merge_sorted(
-        *([(flow, number) for flow in page.flows] for number, page in enumerate(pages) if page is not None),
-        key=lambda item: item[0].started_at,
-        reverse=True,
-    )
-    taken = [item for item, _ in zip(found, range(command.limit), strict=False)]
-    flows = [flow for flow, _ in taken]
-    nexts = []
-    for number, (page, token) in enumerate(zip(pages, tokens, strict=True)):
-        count = sum(1 for _, owner in taken if owner == number)
-        if page is None or (count == len(page.flows) and page.next_page_token is None):
-            nexts.append(_DONE)
-        elif count == len(page.flows):
-            nexts.append(page.next_page_token)
-        elif count == 0:
-            nexts.append(token)
-        else:
-            part = partitions[number](_part(command, token, count))
-            nexts.append(part.next_page_token or _DONE)
-    return FlowPage(flows, None if set(nexts) == {_DONE} else ".".join(nexts))
+    tokens, until = _tokens(command.page_token, len(partitions))
+    heads = _heads(partitions, command, tokens, until)
+    flows: list[FlowSummary] = []
+    while heads and len(flows) < command.limit:
+        number = max(heads, key=lambda number: heads[number].flow.started_at)
+        head = heads.pop(number)
+        flows.append(head.flow)
+        following = _head(partitions[number], command, head.next, until)
+        if following is not None:
+            heads[number] = following
+    if not heads:
+        return FlowPage(flows, None)
+    nexts = [heads[number].token if number in heads else _DONE for number in range(len(partitions))]
+    return FlowPage(flows, f"{'.'.join(nexts)}@{flows[-1].started_at}")
 
 
-def _part(command: SearchFlows, token: str, limit: int | None = None) -> SearchFlows:
-    return msgspec.structs.replace(command, page_token=token or None, limit=limit or command.limit)
+def _heads(partitions: Sequence[Execute], command: SearchFlows, tokens: Sequence[str], until: str) -> dict[int, _Head]:
+    """Give the next run of each partition that has one.
+
+    Raises:
+        FlowDefinitionError: none knows of what is searched for; a type may have runs in one partition only.
+    """
+    heads: dict[int, _Head] = {}
+    refused: list[FlowDefinitionError] = []
+    for number, (execute, token) in enumerate(zip(partitions, tokens, strict=True)):
+        try:
+            head = _head(execute, command, token, until)
+        except FlowDefinitionError as error:
+            refused.append(error)
+            continue
+        if head is not None:
+            heads[number] = head
+    if len(refused) == len(partitions):
+        raise refused[0]
+    return heads
 
 
-def _tokens(token: str | None, partitions: int) -> list[str]:
+def _head(execute: Execute, command: SearchFlows, token: str, until: str) -> _Head | None:
+    """Give the next run that was not started after `until`."""
+    while token != _DONE:
+        page: FlowPage = execute(msgspec.structs.replace(command, page_token=token or None, limit=1))
+        following = page.next_page_token or _DONE
+        if page.flows and not (until and page.flows[0].started_at > until):
+            return _Head(page.flows[0], token, following)
+        token = following
+    return None
+
+
+def _tokens(token: str | None, partitions: int) -> tuple[list[str], str]:
+    """Give the token of each partition, and the time of the last run that was told of.
+
+    Raises:
+        InvalidCommand: it is not a token.
+    """
     if token is None:
-        return [_BEGIN] * partitions
-    parts = token.split(".")
-    if len(parts) != partitions:
-        raise InvalidCommand(f"{token!r} is not a page token", "pass the next_page_token of a page")
-    return parts
+        return [_BEGIN] * partitions, ""
+    parts, _, until = token.partition("@")
+    tokens = parts.split(".")
+    if len(tokens) != partitions or not until:
+        raise InvalidCommand(f"{token!r} is not a page token", "pass the next_page_token of a page", page_token=token)
+    return tokens, until
 
 
 def _backlog(partitions: Sequence[Execute], command: SyncBacklog) -> Backlog:
