@@ -1,4 +1,7 @@
-"""A real server for tests: one socket a process of tests, and behind it the application of the engine at hand."""
+"""Real servers for tests, in this process: each has a socket, and behind it the application of the engine at hand.
+
+A server that has served one test serves another: to begin and end one takes longer than many a test.
+"""
 
 import asyncio
 import socket
@@ -10,19 +13,23 @@ from typing import Any
 
 import uvicorn
 
-from dex.engine.local import LocalEngine
+from dex.engine.protocol import Node
 from dex.engine.server.app import make_app
 from dex.engine.server.dispatch import Dispatcher
 from dex.engine.server.guard import Connections
 from dex.engine.server.httpserver import HttpServer
 from dex.engine.server.limits import Limits
+from dex.engine.server.responses import error_body, error_headers, respond
+from dex.wcl.errors import Unavailable
+
+_UNUSED: "list[Front]" = []
 
 
 class Front:
-    """The server: answers with `app`, which tests exchange."""
+    """The server at `url`. Where it serves no engine, it says so."""
 
     def __init__(self) -> None:
-        self.app: Any = None
+        self._app: Any = lambda: _nobody
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -33,21 +40,38 @@ class Front:
         threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.app(scope, receive, send)
+        await self._app()(scope, receive, send)
+
+    @contextmanager
+    def serving(self, engine: Node) -> Iterator[None]:
+        """Serve an engine meanwhile; its application is made by the first request."""
+        dispatcher = Dispatcher(engine)
+        self._app = cache(lambda: make_app(dispatcher))
+        try:
+            yield
+        finally:
+            self._app = lambda: _nobody
+            dispatcher.close()
 
 
-@cache
-def _front() -> Front:
-    return Front()
+async def _nobody(_scope: Any, _receive: Any, send: Any) -> None:
+    error = Unavailable("nobody is served here", "ask another server")
+    body = error_body(error)
+    await respond(send, error.status, error_headers(body), body)
 
 
 @contextmanager
-def serving(engine: LocalEngine) -> Iterator[str]:
-    """Serve an engine over HTTP meanwhile, and give the URL."""
-    front, dispatcher = _front(), Dispatcher(engine)
-    before, front.app = front.app, make_app(dispatcher)
+def some_front() -> Iterator[Front]:
+    """Give a server that nobody else uses meanwhile."""
+    front = _UNUSED.pop() if _UNUSED else Front()
     try:
-        yield front.url
+        yield front
     finally:
-        front.app = before
-        dispatcher.close()
+        _UNUSED.append(front)
+
+
+@contextmanager
+def serving(engine: Node) -> Iterator[str]:
+    """Serve an engine over HTTP meanwhile, and give the URL."""
+    with some_front() as front, front.serving(engine):
+        yield front.url

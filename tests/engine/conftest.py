@@ -91,7 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_on_cluster(item: pytest.Item) -> bool:
-    return hasattr(item, "callspec") and item.callspec.params.get("engine") == "cluster"
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return "cluster" in (params.get("engine"), params.get("client"))
 
 
 @pytest.fixture

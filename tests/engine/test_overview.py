@@ -9,6 +9,8 @@ from dex.engine import overview
 from dex.engine.client import Client
 from dex.engine.local import LocalEngine
 from dex.engine.protocol import Engine
+from dex.engine.remote.endpoints import parse_endpoints
+from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands import AppendRecords, DefineFeed, DefineStateStore, DropStateStore, FeedRecord, FromFeed, PutRow
 from dex.wcl.commands.overview import ShowOverview
 from tests.engine.fakes import FakeClock
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.spec("K-01")
 @pytest.fixture
 def client(local: LocalEngine) -> Iterator[Client]:
     """A client over a socket, so that results take the way of JSON as well."""
-    with serving(local) as url, Served(url, local) as served:
+    with serving(local) as url, Served(RemoteEngine(parse_endpoints(url)), local.flows.parts.registry) as served:
         yield served
 
 

@@ -1,16 +1,24 @@
 """Fixtures of the runtime's tests: a client that works Steps only when told, and a look at what is stored."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any
 
 import pytest
 
 from dex.engine.client import Client
+from dex.engine.flows.registry import Registry
+from dex.engine.flows.runtime.worker import Worker
 from dex.engine.local import LocalEngine
+from dex.engine.protocol import Engine
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands.flows import PageHistory
-from tests.engine.conftest import OpenEngine
+from tests import clusters
+from tests.clusters import Rotating, new_cluster
+from tests.engine.conftest import ENGINES, OpenEngine
+from tests.engine.fakes import FakeClock
 from tests.engine.state import state_of
 from tests.serving import serving
 
@@ -22,11 +30,11 @@ def still(engine: LocalEngine) -> Client:
 
 
 class Served(Client):
-    """A client of a server that knows every Flow that this client does."""
+    """A client of an engine elsewhere, whose registry knows every Flow that this client does."""
 
-    def __init__(self, url: str, server: LocalEngine) -> None:
-        super().__init__(RemoteEngine(parse_endpoints(url)))
-        self._registry = server.flows.parts.registry
+    def __init__(self, engine: Engine, registry: Registry) -> None:
+        super().__init__(engine)
+        self._registry = registry
 
     def _known(self, flow: Any) -> Any:
         self._registry.register(flow)
@@ -36,15 +44,27 @@ class Served(Client):
 INSIDE = pytest.mark.parametrize("client", ["embedded"], indirect=True)
 """Marks a test that looks into the embedded engine, or at values that a server tells as JSON."""
 
+ONE_FILE = pytest.mark.parametrize("client", [name for name in ENGINES if name != "cluster"], indirect=True)
+"""Marks a test of what holds on one file alone: positions without gaps."""
 
-@pytest.fixture(params=["embedded", "http"])
-def client(request: pytest.FixtureRequest, local: LocalEngine) -> Iterator[Client]:
-    """A client of the embedded engine, and one of the same engine over a socket (spec: X-01)."""
+
+@pytest.fixture(params=ENGINES)
+def client(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Client]:
+    """A client of the embedded engine, one of the same over a socket, and one of a cluster (spec: X-01, K-07)."""
+    if request.param == "cluster":
+        request.getfixturevalue("monkeypatch").setattr(Worker, "start", lambda _: None)
+        registry = Registry()
+        options = {"clock": clock, "attribute_stores": ["orders"], "registry": lambda: registry}
+        with new_cluster(request.getfixturevalue("journal_servers"), **options) as cluster, ExitStack() as stack:
+            doors = [stack.enter_context(closing(RemoteEngine(parse_endpoints(url)))) for url in cluster.urls.values()]
+            yield Served(Rotating(list(cluster.nodes.values()), doors), registry)
+        return
+    local = request.getfixturevalue("local")
     embedded = still(local)
     if request.param == "embedded":
         yield embedded
         return
-    with serving(local) as url, Served(url, local) as served:
+    with serving(local) as url, Served(RemoteEngine(parse_endpoints(url)), local.flows.parts.registry) as served:
         yield served
 
 
@@ -55,9 +75,12 @@ def another(open_engine: OpenEngine) -> Callable[[], Client]:
 
 
 @pytest.fixture
-def work(local: LocalEngine) -> Callable[[], None]:
+def work(request: pytest.FixtureRequest, client: Client) -> Callable[[], None]:
     """Do what is due, in this process and now."""
-    return lambda: local.flows.worker.run(until_idle=True)
+    if isinstance(client.engine, Rotating):
+        return partial(clusters.work, client.engine.nodes)
+    worker = request.getfixturevalue("local").flows.worker
+    return lambda: worker.run(until_idle=True)
 
 
 @pytest.fixture
