@@ -26,6 +26,8 @@ _log = logging.getLogger("dex.cluster")
 _CONNECT_SECONDS = 10.0
 _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
+# The client picks the next server at random, and so may come back to the one that it has left.
+_MOVES = 8
 
 
 class Link:
@@ -86,6 +88,19 @@ class Link:
                 f"no journal server answers at {where}", "check --cluster, and that nats-server runs there"
             ) from error
         self.js = self.nc.jetstream(timeout=2)
+
+    async def move(self) -> None:
+        """Connect to another of the servers, where there is one: this one may be cut off from the others."""
+        left = self.nc.connected_url
+        if left is None:
+            return  # it looks for one already
+        _log.warning("nothing is committed by way of %s:%s, connecting to another server", left.hostname, left.port)
+        for _ in range(_MOVES):
+            await self.nc.force_reconnect()
+            while not self.nc.is_connected:
+                await asyncio.sleep(_REST_SECONDS)
+            if self.nc.connected_url != left:
+                break
 
     def submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
         """Begin some work on the loop."""

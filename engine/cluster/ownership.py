@@ -199,6 +199,9 @@ class Ownership:
                     await self._look_at_members()
                 except LINK_ERRORS as error:
                     _log.info("the node's name is not renewed: %s", error)
+                    if not self._name.is_held:
+                        # Nothing that was sent for a whole lease was committed: another server may reach a quorum.
+                        await self._link.move()
 
     async def _keep(self, part: Partition) -> None:
         """Take the lease of a partition when it is free, and keep it."""
