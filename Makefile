@@ -28,8 +28,8 @@ fix: $(READY)  ## mend what the linter can
 bench: $(READY)  ## measure against the raw libraries, side by side
 	$(BIN)/python -m tests.bench
 
-chaos: $(READY)  ## long campaigns of kill -9, of many processes, and of a cluster whose parts break
-	DEX_CHAOS_ROUNDS=50 DEX_CHAOS_SECONDS=900 $(BIN)/pytest tests/chaos
+chaos: $(READY)  ## long campaigns of kill -9, of many processes, and of a cluster whose parts or links break
+	DEX_CHAOS_ROUNDS=50 DEX_CHAOS_SECONDS=450 $(BIN)/pytest -rP tests/chaos
 
 generate: $(READY)  ## write the checked-in parser table, command tree and completions anew
 	PYTHONHASHSEED=0 $(BIN)/python -m dex.wcl.generate >table.new && mv table.new wcl/table.py
