@@ -1,6 +1,7 @@
 """The state machine: one apply function for each mutation, the only writers of state."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from dex.engine import feeds, outcomes
@@ -56,6 +57,7 @@ def apply(surroundings: Apply, mutation: Any, record: bytes) -> Outcome:
     return outcomes.once(surroundings, _scope(surroundings, mutation), mutation, record, run)
 
 
+@cache
 def _apply_to_flows(kind: type[Any]) -> Callable[[Apply, Any], Outcome]:
     """Give the apply function of a Flow record; what only stores need starts faster without them."""
     from dex.engine.flows.state.table import APPLY

@@ -76,7 +76,9 @@ def write(
 ) -> list[Change]:
     """Write values and deletions, and tell what changed; `known` are versions that need not be read, 0 for absent."""
     old: dict[str, int | None] = {key: version or None for key, version in known}
-    old.update(versions(connection, run, (change.key for change in writes if change.key not in old)))
+    unknown = [change.key for change in writes if change.key not in old]
+    if unknown:
+        old.update(versions(connection, run, unknown))
     changes = []
     for number, (key, value) in enumerate((change.key, change.data) for change in writes):
         if value is None:
