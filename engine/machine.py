@@ -51,18 +51,18 @@ def apply(surroundings: Apply, mutation: Any, record: bytes) -> Outcome:
         DexError: the mutation does not fit the state; nothing was written.
     """
     kind = type(mutation)
-    run = _APPLY.get(kind) or _OF_CLUSTERS.get(kind) or _apply_to_flows(kind)
+    run = _APPLY.get(kind) or _OF_CLUSTERS.get(kind) or _of_flows()[kind]
     if getattr(mutation, "mutation_id", None) is None:
         return run(surroundings, mutation)
     return outcomes.once(surroundings, _scope(surroundings, mutation), mutation, record, run)
 
 
 @cache
-def _apply_to_flows(kind: type[Any]) -> Callable[[Apply, Any], Outcome]:
-    """Give the apply function of a Flow record; what only stores need starts faster without them."""
+def _of_flows() -> dict[type[Any], Callable[[Apply, Any], Outcome]]:
+    """Give the apply functions of Flow records; what only stores need starts faster without them."""
     from dex.engine.flows.state.table import APPLY
 
-    return APPLY[kind]
+    return APPLY
 
 
 def _scope(surroundings: Apply, mutation: Any) -> int:
