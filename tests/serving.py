@@ -36,21 +36,29 @@ class Front:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(self._answer, interface="asgi3", log_config=None, access_log=False, lifespan="off")
         limits = Limits()
-        server = HttpServer(config, asyncio.Event(), lambda: None, Connections(limits.connections), limits)
+        self._loop: asyncio.AbstractEventLoop
+        self._running = threading.Event()
+        server = HttpServer(config, asyncio.Event(), self._begin, Connections(limits.connections), limits)
         threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
+        self._running.wait()
+
+    def _begin(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._running.set()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         await self._app()(scope, receive, send)
 
     @contextmanager
     def serving(self, engine: Node) -> Iterator[None]:
-        """Serve an engine meanwhile; its application is made by the first request."""
+        """Serve an engine meanwhile; its application is made by the first request, and long polls end at the end."""
         dispatcher = Dispatcher(engine)
         self._app = cache(lambda: make_app(dispatcher))
         try:
             yield
         finally:
             self._app = lambda: _nobody
+            self._loop.call_soon_threadsafe(dispatcher.stopping.set)
             dispatcher.close()
 
 

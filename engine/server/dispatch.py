@@ -21,8 +21,11 @@ from dex.wcl.scopes import scope_of
 
 R = TypeVar("R")
 
+HANDLER_THREADS = 32
+"""How many handlers may be called at once."""
+
 _QUICK_THREADS = 8
-_HANDLER_THREADS = 32
+_FLOW_THREADS = 16
 _WAITING_THREADS = 128
 _STREAM_THREADS = 4
 _MOST_STREAMS = 2000
@@ -58,6 +61,35 @@ class Lane:
     def close(self, *, wait: bool = True) -> None:
         """Finish what is under way, or leave it to end with the engine."""
         self._threads.shutdown(wait=wait)
+
+
+class Lanes:
+    """A lane for each kind of command."""
+
+    def __init__(self) -> None:
+        self.quick = Lane("reading", _QUICK_THREADS, _MOST_QUEUED)
+        # In a cluster it may be another node that is asked, which may hang.
+        self.flows = Lane("flow", _FLOW_THREADS, _MOST_QUEUED)
+        self.handlers = Lane("handler", HANDLER_THREADS, _MOST_QUEUED)
+        self.waiting = Lane("waiting", _WAITING_THREADS, _WAITING_THREADS)
+
+    def of(self, commands: Sequence[Command[Any]]) -> Lane:
+        """Give the lane of commands that are carried out together: that of what may take longest."""
+        lanes = {self._of_one(command) for command in commands}
+        return next(lane for lane in (self.waiting, self.handlers, self.flows, self.quick) if lane in lanes)
+
+    def _of_one(self, command: Command[Any]) -> Lane:
+        if getattr(command, "wait_ms", 0) and getattr(command, "strict", True):
+            return self.waiting
+        if command.__struct_config__.tag in _CALLS:
+            return self.handlers
+        return self.flows if hasattr(command, "flow_id") else self.quick
+
+    def close(self) -> None:
+        """Finish what was accepted, but for long polls: they end when the engine is closed."""
+        self.waiting.close(wait=False)
+        for lane in (self.handlers, self.flows, self.quick):
+            lane.close()
 
 
 class Streams:
@@ -98,9 +130,10 @@ class Dispatcher:
         self._seconds = seconds
         self.stopping = asyncio.Event()
         self.commits = SharedCommits(engine)
-        self._quick = Lane("reading", _QUICK_THREADS, _MOST_QUEUED)
-        self.handlers = Lane("handler", _HANDLER_THREADS, _MOST_QUEUED)
-        self._waiting = Lane("waiting", _WAITING_THREADS, _WAITING_THREADS)
+        self._lanes = Lanes()
+        # Two nodes that forward to each other would wait for each other for ever, had what comes from a node to wait
+        # for what goes to one.
+        self._forwarded = Lanes()
         self.streams = Streams()
         # Each stream has one read under way at most.
         self._stream_reads = Lane("streaming", _STREAM_THREADS, sys.maxsize)
@@ -119,16 +152,27 @@ class Dispatcher:
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # as above
-        lane = self._lane(command)
         try:
-            return await self._within(lane, lambda: self.engine.execute(command), (command,))
+            return await self._within(self._lanes, lambda: self.engine.execute(command), (command,))
         except RPCLockConflict:
             self.lock_conflicts += 1
             raise
 
+    async def execute_here(self, command: Command[R], work: Callable[[], R]) -> R:
+        """Do the work of a command that another node has forwarded.
+
+        Raises:
+            DexError: as `execute`.
+        """
+        return await self._within(self._forwarded, work, (command,))
+
+    async def call(self, work: Callable[[], R]) -> R:
+        """Do what may call handlers of people."""
+        return await self._lanes.handlers.run(work)
+
     async def compute(self, work: Callable[[], R]) -> R:
         """Do what needs no engine and takes a while, such as reading a long text, in a thread."""
-        return await self._quick.run(work)
+        return await self._lanes.quick.run(work)
 
     async def read(self, command: Command[R]) -> R:
         """Carry out a read of a stream: streams wait for each other and hold up nobody else.
@@ -166,16 +210,15 @@ class Dispatcher:
                 return [error]
         if all(type(command) in MUTATIONS for command in commands):
             return await self._in_time(self.commits.write(commands))
-        lanes = [self._lane(command) for command in commands]
-        lane = next((lane for lane in (self._waiting, self.handlers) if lane in lanes), self._quick)
-        results = await self._within(lane, lambda: self.engine.execute_many(commands), commands)
+        results = await self._within(self._lanes, lambda: self.engine.execute_many(commands), commands)
         self.lock_conflicts += sum(isinstance(result, RPCLockConflict) for result in results)
         return results
 
-    async def _within(self, lane: Lane, work: Callable[[], R], commands: Sequence[Command[Any]]) -> R:
-        """Do the work of commands in a lane, a long poll until the server is being stopped if it writes nothing."""
+    async def _within(self, lanes: Lanes, work: Callable[[], R], commands: Sequence[Command[Any]]) -> R:
+        """Do the work of commands in their lane, a long poll until the server is being stopped if it writes nothing."""
+        lane = lanes.of(commands)
         doing: Coroutine[Any, Any, R] = lane.run(work)
-        if lane is not self._waiting:
+        if lane is not lanes.waiting:
             return await self._in_time(doing)
         if all(scope_of(command) == "read" for command in commands):
             doing = self._unless_stopping(doing)
@@ -197,15 +240,9 @@ class Dispatcher:
                 "look before you repeat it",
             ) from error
 
-    def _lane(self, command: Command[Any]) -> Lane:
-        if getattr(command, "wait_ms", 0) and getattr(command, "strict", True):
-            return self._waiting
-        return self.handlers if command.__struct_config__.tag in _CALLS else self._quick
-
     def close(self) -> None:
         """Finish what was accepted, then end the threads; long polls end when the engine is closed."""
-        self._waiting.close(wait=False)
-        for part in (self.handlers, self._quick, self._stream_reads, self.commits):
+        for part in (self._lanes, self._forwarded, self._stream_reads, self.commits):
             part.close()
 
 

@@ -16,7 +16,7 @@ async def _forwarded(call: Call, request: Request) -> Any:
     if here is None:
         raise NotFound("this server is no node of a cluster", "send commands to /v1/commands")
     (command,), _ = decode_commands(call.body)
-    return await request.dispatcher.handlers.run(lambda: here(command))
+    return await request.dispatcher.execute_here(command, lambda: here(command))
 
 
 ROUTES = (

@@ -53,7 +53,7 @@ class SubscriberPage(msgspec.Struct, kw_only=True, rename="camel"):
 
 async def _using(request: Request, work: Callable[[Client], R]) -> R:
     """Let an application of the engine work where handlers are called."""
-    return await request.dispatcher.handlers.run(lambda: work(Client(request.dispatcher.engine)))
+    return await request.dispatcher.call(lambda: work(Client(request.dispatcher.engine)))
 
 
 async def _start_directory(_call: Call, request: Request) -> FlowStarted:

@@ -175,7 +175,7 @@ def test_a_connection_with_a_request_under_way_is_never_closed_for_others(serve_
     poll = b"GET /v1/feeds/events/records?wait_ms=60000 HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"
     with server.connect() as polling:
         polling.sendall(poll)
-        while not server.dispatcher._waiting._busy:
+        while not server.dispatcher._lanes.waiting._busy:
             threading.Event().wait(0.01)
         for _ in range(20):
             assert statuses(server.talk(LAST)) == [200]

@@ -154,7 +154,7 @@ def test_a_stop_finishes_a_stream_that_its_client_reads(server: Server) -> None:
 def test_a_stop_refuses_what_still_waits(server: Server) -> None:
     Client(server.engine).start_flow(OrderFlow, "o", Order("o", 1))
     with asked(server, "/v1/flows/o/wait?wait_ms=600000") as connection:
-        while not server.dispatcher._waiting._busy:
+        while not server.dispatcher._lanes.waiting._busy:
             httpx.get(f"{server.url}/v1/feeds")
         server.stop()
         told = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -170,7 +170,7 @@ def test_a_stop_finishes_a_batch_that_also_writes(server: Server) -> None:
     ]
     with ThreadPoolExecutor(1) as thread:
         asking = thread.submit(lambda: httpx.post(f"{server.url}/v1/commands", json=batch, timeout=60))
-        while not server.dispatcher._waiting._busy:
+        while not server.dispatcher._lanes.waiting._busy:
             httpx.get(f"{server.url}/v1/feeds")
         server.stop()
         waited, deleted = asking.result().json()
@@ -189,7 +189,7 @@ def test_a_write_that_a_stop_cuts_off_may_have_been_applied(server: Server) -> N
     ]
     with ThreadPoolExecutor(1) as thread:
         asking = thread.submit(lambda: httpx.post(f"{server.url}/v1/commands", json=batch, timeout=60))
-        while not server.dispatcher._waiting._busy:
+        while not server.dispatcher._lanes.waiting._busy:
             httpx.get(f"{server.url}/v1/feeds")
         server.stop()
         answer = asking.result()
