@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.cluster import identity, monitors
 from dex.engine.cluster.bootstrap import Bootstrap
-from dex.engine.cluster.forwarding import Forwarding, may_repeat
+from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
@@ -207,17 +207,23 @@ class ClusterEngine:
             Unavailable: it is owned by nobody who can be reached, until the time was over.
             DexError: as `execute`.
         """
-        deadline = time.monotonic() + self._timeout
+        began = time.monotonic()
+        waited_until = began + getattr(command, "wait_ms", 0) / 1000
+        deadline = began + self._timeout
+        asked = command
         while True:
             owner = self.ownership.owner(part.number)
             try:
                 if self.ownership.owns(part.number):
-                    return part.execute(command)
+                    return part.execute(asked)
                 if owner is not None and owner.node != self.settings.node:
-                    return self._forwarding.send(owner, command, self._patience(command))
+                    return self._forwarding.send(owner, asked, self._patience(asked))
             except Unavailable as error:
-                if not may_repeat(command, error) or time.monotonic() > deadline:
+                now = time.monotonic()
+                deadline = min(now, waited_until) + self._timeout
+                if not may_repeat(command, error) or now > deadline:
                     raise
+                asked = after_waiting(command, now - began)
             if time.monotonic() > deadline:
                 raise Unavailable(
                     f"partition {part.number} has no owner", "try again; `dex cluster status` shows who owns what"

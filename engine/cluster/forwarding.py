@@ -3,6 +3,8 @@
 import threading
 from typing import Any, TypeVar
 
+import msgspec
+
 from dex.engine.cluster.leases import Holder
 from dex.engine.cluster.settings import FORWARDED_PATH
 from dex.engine.remote.endpoints import parse_endpoints
@@ -48,3 +50,10 @@ class Forwarding:
 def may_repeat(command: Command[Any], error: Unavailable) -> bool:
     """Tell whether a command that failed so may be sent to an owner once more: it has not been carried out, or once."""
     return type(error) is Unavailable and (error.facts.get("applied") != "unknown" or is_repeatable(command))
+
+
+def after_waiting(command: Command[R], seconds: float) -> Command[R]:
+    """Give a command that waits for no more than what is left of its wait after some seconds."""
+    wait_ms = getattr(command, "wait_ms", 0)
+    left = max(0, wait_ms - round(seconds * 1000))
+    return msgspec.structs.replace(command, wait_ms=left) if wait_ms else command
