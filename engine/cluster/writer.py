@@ -155,7 +155,8 @@ class ReplicatedWriter:
             task.cancel()
         self._thread.shutdown()
         for sending in list(self._waiting.values()):
-            sending.give(Unavailable("the engine is closed", "open a new client"))
+            told = "the engine is closed, and the write may still be committed"
+            sending.give(Unavailable(told, "look before you repeat it", applied="unknown"))
         self._inner.close()
 
     def _encode(self, record: bytes, epoch: int) -> bytes:
