@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
@@ -62,9 +63,10 @@ class Load:
         self.records: list[bytes] = []
         self.unsure_records: set[bytes] = set()
         self.subscribers: list[Subscriber] = []
-        self.unsure_subscribers = 0
+        self.unsure_subscribers: list[str] = []
         self.counted: list[tuple[str, int]] = []
-        self.unsure_counts = 0
+        self.unsure_counts: list[str] = []
+        self.settled: dict[str, int] = {}
         self.unavailable = 0
 
     @property
@@ -160,13 +162,14 @@ class Load:
             self.records.append(key)
 
     def _register(self, engine: RemoteEngine, _chance: random.Random) -> None:
+        subscriber_id = f"s{self._number()}"
         try:
-            self.subscribers.append(ChunkedSubscribers(Client(engine)).register(f"s{self._number()}", "here"))
+            self.subscribers.append(ChunkedSubscribers(Client(engine)).register(subscriber_id, "here"))
         except RPCLockConflict:  # a call that waits for the journal holds its locks for longer than is tried again
             self.unavailable += 1
         except Unavailable:
             self.unavailable += 1
-            self.unsure_subscribers += 1
+            self.unsure_subscribers.append(subscriber_id)
 
     def _count(self, engine: RemoteEngine, chance: random.Random) -> None:
         flow_id = chance.choice(FLOWS)
@@ -174,7 +177,7 @@ class Load:
             self.counted.append((flow_id, self._counters.count(Client(engine), flow_id)))
         except Unavailable:
             self.unavailable += 1
-            self.unsure_counts += 1
+            self.unsure_counts.append(flow_id)
         except RPCLockConflict:  # as in `_register`
             self.unavailable += 1
 
@@ -182,7 +185,7 @@ class Load:
         """Write once more what is synced, and wait until its rows have it."""
         with self._cluster["a"].engine() as engine:
             self._before = engine.execute(ShowCluster())
-            self._counters.settle(Client(engine))
+            self.settled = self._counters.settle(Client(engine))
 
     def seen_by(self, name: str) -> Seen:
         """Give what a node has."""
@@ -222,14 +225,18 @@ class Load:
     def _check_subscribers(self, there: Sequence[Subscriber]) -> None:
         assert [subscriber.sequence for subscriber in there] == list(range(1, len(there) + 1))
         assert len({subscriber.subscriber_id for subscriber in there}) == len(there)
-        assert len(there) <= len(self.subscribers) + self.unsure_subscribers
+        known = {subscriber.subscriber_id for subscriber in self.subscribers}
+        assert {subscriber.subscriber_id for subscriber in there} <= {*known, *self.unsure_subscribers}
         assert all(there[registered.sequence - 1] == registered for registered in self.subscribers)
 
     def _check_counts(self, counters: Mapping[str, int]) -> None:
         assert len(set(self.counted)) == len(self.counted)
-        assert all(count <= counters[flow_id] for flow_id, count in self.counted)
-        settled = len(FLOWS)
-        assert 0 <= sum(counters.values()) - settled - len(self.counted) <= self.unsure_counts
+        made = {(flow_id, count) for flow_id, last in counters.items() for count in range(1, last + 1)}
+        assert set(self.counted) <= made
+        told = {*self.counted, *self.settled.items()}
+        assert len(told) == len(self.counted) + len(self.settled)
+        untold = Counter(flow_id for flow_id, _ in made - told)
+        assert untold <= Counter(self.unsure_counts), f"{sorted(made - told)} of {counters}: {self.unsure_counts}"
 
 
 def _records(engine: RemoteEngine) -> list[bytes]:

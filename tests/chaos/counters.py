@@ -65,10 +65,11 @@ class Counters:
         """Give what they are at."""
         return {flow_id: client.get_attribute(COUNT, flow_id) or 0 for flow_id in FLOWS}
 
-    def settle(self, client: Client) -> None:
-        """Count each one once more, and wait until the table has it."""
+    def settle(self, client: Client) -> dict[str, int]:
+        """Count each one once more, wait until the table has it, and give what they are at."""
         wanted = {flow_id: self.count(client, flow_id) for flow_id in FLOWS}
         wait_for(lambda: self._rows() == wanted, f"the rows {wanted}", lambda: str(self._rows()))
+        return wanted
 
     def check(self, values: Mapping[str, int], before: ClusterStatus) -> int:
         """Refuse rows that are not those of the newest owners, who settled after `before`; give how many landed."""
