@@ -374,8 +374,10 @@ class ClusterEngine:
         for part in self.partitions:
             part.close()
         self._threads.shutdown()
-        self._link.close()
-        self._files.close()
+        try:
+            self._link.close()
+        finally:
+            self._files.close()
 
 
 def _refuse_wildcard(url: str) -> None:

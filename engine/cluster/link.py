@@ -144,10 +144,13 @@ class Link:
     async def _close(self) -> None:
         if hasattr(self, "nc"):
             await self.nc.close()
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        tasks = left = asyncio.all_tasks() - {asyncio.current_task()}
+        while left:
+            # The client library makes an error of its closed connection of a cancellation, after which one goes on.
+            for task in left:
+                task.cancel()
+            _, left = await asyncio.wait(left, timeout=_REST_SECONDS)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.loop.shutdown_default_executor()
 
 
