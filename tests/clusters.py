@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.servers import HERE, JournalServers, Place
@@ -18,6 +19,7 @@ from dex.engine.protocol import Engine
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
 from tests.directories import fast_directory
+from tests.engine.state import state_of
 from tests.serving import some_front
 
 R = TypeVar("R")
@@ -136,6 +138,16 @@ def _work_as_owner(nodes: Sequence[ClusterEngine], number: int) -> bool:
         return False
     owner.partitions[number].engine.flows.worker.run(until_idle=True)
     return owner.ownership.owns(number)
+
+
+def state_of_all(nodes: Sequence[ClusterEngine]) -> dict[str, list[tuple[Any, ...]]]:
+    """Give what the partitions hold together, as one node has it; a refused message changes nothing of that."""
+    catch_up(nodes, nodes[0])
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for part in nodes[0].partitions:
+        for name, rows in state_of(part.engine.path).items():
+            found.setdefault(name, []).extend(row for row in rows if NOTHING not in row)
+    return {name: sorted(rows, key=repr) for name, rows in found.items()}
 
 
 class Rotating:

@@ -17,7 +17,7 @@ from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands.flows import PageHistory
 from tests import clusters
 from tests.clusters import Rotating, new_cluster
-from tests.engine.conftest import ENGINES, OpenEngine
+from tests.engine.conftest import ENGINES
 from tests.engine.fakes import FakeClock
 from tests.engine.state import state_of
 from tests.serving import serving
@@ -34,10 +34,10 @@ class Served(Client):
 
     def __init__(self, engine: Engine, registry: Registry) -> None:
         super().__init__(engine)
-        self._registry = registry
+        self.registry = registry
 
     def _known(self, flow: Any) -> Any:
-        self._registry.register(flow)
+        self.registry.register(flow)
         return super()._known(flow)
 
 
@@ -45,7 +45,7 @@ INSIDE = pytest.mark.parametrize("client", ["embedded"], indirect=True)
 """Marks a test that looks into the embedded engine, or at values that a server tells as JSON."""
 
 ONE_FILE = pytest.mark.parametrize("client", [name for name in ENGINES if name != "cluster"], indirect=True)
-"""Marks a test of what holds on one file alone: positions without gaps."""
+"""Marks a test of what holds on one file alone: positions without gaps, and processes that open it by themselves."""
 
 
 @pytest.fixture(params=ENGINES)
@@ -69,8 +69,11 @@ def client(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Client]
 
 
 @pytest.fixture
-def another(open_engine: OpenEngine) -> Callable[[], Client]:
-    """Open the same directory again, as another process would."""
+def another(request: pytest.FixtureRequest, client: Client) -> Callable[[], Client]:
+    """Open the same directory again, as another process would; or give another client of the same cluster."""
+    if isinstance(client, Served) and isinstance(client.engine, Rotating):
+        return partial(Served, client.engine, client.registry)
+    open_engine = request.getfixturevalue("open_engine")
     return lambda: still(open_engine())
 
 
@@ -94,6 +97,15 @@ def history(client: Client, flow_id: str, run_id: str | None = None) -> list[Any
 
 
 @pytest.fixture
-def stored(local: LocalEngine) -> Callable[[], Any]:
-    """Give all that the file holds, the journal included."""
-    return lambda: state_of(local.path)
+def stored(request: pytest.FixtureRequest, client: Client) -> Callable[[], Any]:
+    """Give all that the file holds, or the files of a node, the journal included."""
+    if isinstance(client.engine, Rotating):
+        return partial(clusters.state_of_all, client.engine.nodes)
+    return partial(state_of, request.getfixturevalue("local").path)
+
+
+@pytest.fixture
+def settle(request: pytest.FixtureRequest, client: Client) -> Callable[[], None]:
+    """Do all housekeeping now."""
+    engine = client.engine if isinstance(client.engine, Rotating) else request.getfixturevalue("local")
+    return engine.settle

@@ -38,7 +38,7 @@ from dex.wcl.errors import (
     WorkerInvocationError,
 )
 from tests.engine.flows.runtime.closing import begin_close, closing
-from tests.engine.flows.runtime.conftest import INSIDE, history
+from tests.engine.flows.runtime.conftest import INSIDE, ONE_FILE, history
 from tests.engine.flows.runtime.desk import (
     IN,
     ITEMS,
@@ -330,6 +330,7 @@ def test_a_close_that_a_crash_left_waiting_is_ended_by_the_next_worker(client, a
 
 
 @pytest.mark.spec("FL-14")
+@ONE_FILE
 def test_a_close_waits_for_a_call_of_another_process(client, another):
     flow = Desk()
     client.start_flow(flow, "d")
@@ -474,10 +475,10 @@ def test_a_running_flow_deletes_hard_delete_attributes_as_others(client):
 
 
 @pytest.mark.spec("FL-16", "FL-11")
-def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, stored, local):
+def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, stored, settle):
     flow = Desk(Await("A", Wait.until(IN.for_n(2)), lambda c, i: dead_end()))
     client.execute(PurgeFlow(flow_id="other", run_id=_closed(client, "other")))
-    local.settle()
+    settle()
     empty = {name: rows for name, rows in stored().items() if name != "journal"}
     run_id = client.start_flow(flow, "d", options=StartFlowOptions().with_attribute(SECRET, "s"))
     with pytest.raises(FailedPrecondition):
@@ -490,7 +491,7 @@ def test_a_purge_needs_a_closed_run_and_leaves_no_row_behind(client, work, store
     client.stop_flow("d")
     client.set_attributes("d", {"Secret": None})
     client.execute(PurgeFlow(flow_id="d", run_id=run_id))
-    local.settle()
+    settle()
     assert {name: rows for name, rows in stored().items() if name != "journal"} == empty
     for gone in (lambda: client.describe_flow("d"), lambda: client.set_attributes("d", {"Secret": None})):
         with pytest.raises(FlowNotFoundError):

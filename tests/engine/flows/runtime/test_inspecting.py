@@ -131,6 +131,7 @@ def test_flows_are_found_by_type_status_and_both_the_newest_first(client, clock)
 
 
 @pytest.mark.spec("FL-12")
+@ONE_FILE
 def test_a_search_for_an_attribute_that_no_flow_has_is_refused_with_the_nearest(client, another):
     """Unless a run is of a type that is not known here, which may have had it."""
     assert ids(client.search_flows({"attributes": {"Nope": 1}})) == []

@@ -7,7 +7,7 @@ import pytest
 from dex import FlowConfig, IdReusePolicy, StartFlowOptions, StopFlowOptions, StopType, graceful_complete
 from dex.wcl.commands.flows import StartFlow
 from dex.wcl.errors import FlowAlreadyStartedError, FlowDefinitionError, InvalidCommand, ValueMappingError
-from tests.engine.flows.runtime.conftest import still
+from tests.engine.flows.runtime.conftest import ONE_FILE, still
 from tests.engine.flows.runtime.desk import OTHER, Aside, Desk, Do, Item, N
 
 
@@ -164,6 +164,7 @@ def test_of_two_starts_at_once_one_makes_the_run_and_the_other_is_told(client, a
 
 
 @pytest.mark.spec("FL-01")
+@ONE_FILE
 def test_a_flow_is_known_again_after_reopening(client, another):
     client.start_flow(Desk(), "d", options=StartFlowOptions().with_attribute(N, 1))
     client.close()

@@ -300,14 +300,14 @@ def test_a_flow_id_never_has_two_running_runs(client, stored):
 
 
 @pytest.mark.spec("FL-13", "FL-16")
-def test_the_new_run_stands_on_its_own_when_the_old_one_is_purged(client, work, local):
+def test_the_new_run_stands_on_its_own_when_the_old_one_is_purged(client, work, settle):
     flow = waiter()
     old = client.start_flow(flow, "d", options=StartFlowOptions().with_attribute(OTHER, "kept"))
     work()
     client.publish(IN, "d", 1, 2)
     client.time_travel("d", TimeTravelOptions.to_event(3, run_id=old))
     client.execute(PurgeFlow(flow_id="d", run_id=old))
-    local.settle()
+    settle()
     work()
     assert client.wait_for_flow("d").output == [[1, 2], False, "kept"]
     assert client.get_attributes("d") == {"N": 1, "Other": "kept"}
