@@ -288,17 +288,15 @@ class Writer:
 
     def _apply(self, connection: sqlite3.Connection, jobs: list[_Job]) -> tuple[list[list[Any]], tuple[int, int]]:
         """Apply every job inside the open transaction and write the journal."""
-        version, *last = connection.execute(_HEAD).fetchone() or (*connection.execute(_VERSION).fetchone(), 0, 0, 0)
-        first = head = journal.Head(*last)
-        if version != self._catalog.version:
-            self._catalog = catalog.load(connection)
+        first = head = self._look(connection)
         at = max(self._clock.now_ms(), head.at)
         entries: list[journal.Row] = []
         results: list[list[Any]] = []
         for job in jobs:
             if callable(job.work):
                 results.append([job.work(connection, self._catalog, head)])
-                self._reload_if_changed(connection)
+                # What a replicated journal gives is applied in here; the mutations before are not in the table yet.
+                head = max(head, self._look(connection))
             else:
                 results.append(self._mutate(connection, job.work, journal.Head(head.seq, at, head.total), entries))
                 if entries:
@@ -343,7 +341,9 @@ class Writer:
             results.append(outcome.result)
         return results
 
-    def _reload_if_changed(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute(_VERSION).fetchone()
+    def _look(self, connection: sqlite3.Connection) -> journal.Head:
+        """Give the end of the journal, and know the definitions of this moment."""
+        version, *last = connection.execute(_HEAD).fetchone() or (*connection.execute(_VERSION).fetchone(), 0, 0, 0)
         if version != self._catalog.version:
             self._catalog = catalog.load(connection)
+        return journal.Head(*last)

@@ -11,6 +11,7 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.cluster.placing import partition_of
+from dex.engine.housekeeping import Retention
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
 from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
 from dex.wcl.names import TEMPORARY
@@ -102,6 +103,16 @@ def test_commands_of_one_call_go_out_together_and_share_transactions(three):
     results = node.execute_many([PutRow(store="s", key=b"%d" % i) for i in range(500)])
     assert [result.seq for result in results] == sorted({result.seq for result in results})
     assert node.partitions[HERE].writer.commits - before < 250
+
+
+@pytest.mark.spec("K-03")
+def test_a_nodes_own_copy_of_the_journal_is_trimmed_while_rows_come_in(journal_servers):
+    with new_cluster(journal_servers, ["a"], retention=Retention(max_bytes=4096)) as cluster:
+        node = cluster.nodes["a"]
+        store_on(node)
+        node.execute_many([PutRow(store="s", key=b"%d" % number, payload=b"x" * 100) for number in range(600)])
+        with closing(sqlite3.connect(node.partitions[HERE].engine.path)) as copy:
+            eventually(lambda: copy.execute("SELECT count(*) FROM journal").fetchone()[0] < 300)
 
 
 @pytest.mark.spec("K-06")
