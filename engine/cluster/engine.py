@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.cluster import identity, monitors
+from dex.engine.cluster.attempts import Attempts
 from dex.engine.cluster.bootstrap import Bootstrap
 from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
 from dex.engine.cluster.leases import Leases
@@ -34,6 +35,7 @@ from dex.engine.owner import not_owner
 from dex.engine.remote.trying import is_repeatable
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command, DefineStateStore
+from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class ClusterEngine:
         self._forwarding: Forwarding
         self._naming: Naming
         self._operating: Operating
+        self._attempts: Attempts
         self._snapshotting: Snapshotting
         self._files = ExitStack()
         # Where each store is: its place never changes, but that of a temporary one that is dropped and made anew.
@@ -127,6 +130,7 @@ class ClusterEngine:
         self._forwarding = Forwarding(self.secret)
         self._naming = Naming(self._link, leases, self.settings.node)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
+        self._attempts = Attempts(self.ownership, self._forwarding, len(self.partitions))
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
         self._snapshotting = Snapshotting(self._link, snapshots, leases, self.settings, cluster_id, self.partitions)
@@ -161,26 +165,34 @@ class ClusterEngine:
         Raises:
             DexError: of the kind that fits; Unavailable where the journal has no quorum.
         """
-        merge = MERGED.get(type(command))
-        if merge is not None:
-            result: R = merge([part.execute for part in self.partitions], command)
-            return result
-        if type(command) in OPERATIONS:
-            return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
-        part = self._partition(command)
+        holder = self._holders.get(getattr(command, "store", ""))
         try:
-            if hasattr(command, "flow_id"):
-                return self._as_owner(part, command)
-            if isinstance(command, DefineStateStore) and command.name not in self._holders:
-                return self._define(command)  # type: ignore[no-any-return]  # as the command declares
-            return part.execute(command)
+            # First what is asked for most, and fastest to answer.
+            return self._anywhere(command) if holder is None else holder.execute(command)
         except Refused as error:
             if error.facts.get("reason") == "unknown_store" and self._holders.pop(error.facts["name"], None):
                 return self.execute(command)
             raise self._suggesting(error) from error
 
+    def _anywhere(self, command: Command[R]) -> R:
+        """Carry out a command that is not on a store whose place is known."""
+        merge = MERGED.get(type(command))
+        if merge is not None:
+            result: Any = merge([part.execute for part in self.partitions], command)
+            if isinstance(command, SyncBacklog):
+                result = self._attempts.told(result, command)
+            return result  # type: ignore[no-any-return]  # as the command declares
+        if type(command) in OPERATIONS:
+            return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
+        part = self._partition(command)
+        if hasattr(command, "flow_id"):
+            return self._as_owner(part, command)
+        if isinstance(command, DefineStateStore) and command.name not in self._holders:
+            return self._define(command)  # type: ignore[no-any-return]  # as the command declares
+        return part.execute(command)
+
     def execute_here(self, command: Command[R]) -> R:
-        """Carry out a command that another node has forwarded to this one, as the owner of its partition.
+        """Carry out a command that another node has forwarded to this one, as an owner of partitions.
 
         Raises:
             Unavailable: this node is not the owner (`reason` not_owner).
@@ -188,6 +200,8 @@ class ClusterEngine:
         """
         if type(command) in OPERATIONS:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
+        if isinstance(command, SyncBacklog):
+            return MERGED[SyncBacklog]([part.execute for part in self.partitions], command)  # type: ignore[no-any-return]  # as above
         part = self._partition(command)
         if not self.ownership.owns(part.number):
             raise not_owner()

@@ -112,8 +112,8 @@ class Partition:
         """Give a result with this node's evidence of how current it is."""
         match result:
             # First what is asked for most, and fastest to answer.
-            case StoreRow(freshness=Freshness() as found) | StoreRows(freshness=found) | Written(freshness=found):
-                result.freshness = self.freshness(found)
+            case StoreRow() | StoreRows() | Written() if result.freshness is not None:
+                result.freshness = self.freshness(result.freshness)
             case Freshness():
                 return self.freshness(result)
             case StoreDescription():
