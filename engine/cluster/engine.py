@@ -166,6 +166,8 @@ class ClusterEngine:
             DexError: of the kind that fits; Unavailable where the journal has no quorum.
         """
         holder = self._holders.get(getattr(command, "store", ""))
+        if type(command) in MERGED:
+            holder = None  # the store that it names is one of those that Attributes are synced to
         try:
             # First what is asked for most, and fastest to answer.
             return self._anywhere(command) if holder is None else holder.execute(command)
