@@ -124,20 +124,23 @@ def catch_up(nodes: Sequence[ClusterEngine], node: ClusterEngine) -> None:
         part.writer.wait_for(max(each.partitions[number].writer.applied for each in nodes), _SECONDS)
 
 
+def owner_of(nodes: Sequence[ClusterEngine], number: int) -> ClusterEngine:
+    """Give the node that owns a partition, as soon as one does."""
+    while True:
+        for node in nodes:
+            if node.ownership.owns(number):
+                return node
+        time.sleep(0.01)
+
+
 def work(nodes: Sequence[ClusterEngine]) -> None:
     """Work the Steps that are due, those of each partition on its owner, until nothing is due any more."""
     for number in range(len(nodes[0].partitions)):
-        while not _work_as_owner(nodes, number):
-            time.sleep(0.01)
-
-
-def _work_as_owner(nodes: Sequence[ClusterEngine], number: int) -> bool:
-    """Work a partition's Steps; tell whether one of the nodes was the owner until nothing was due."""
-    owner = next((node for node in nodes if node.ownership.owns(number)), None)
-    if owner is None:
-        return False
-    owner.partitions[number].engine.flows.worker.run(until_idle=True)
-    return owner.ownership.owns(number)
+        is_done = False
+        while not is_done:
+            owner = owner_of(nodes, number)
+            owner.partitions[number].engine.flows.worker.run(until_idle=True)
+            is_done = owner.ownership.owns(number)
 
 
 def state_of_all(nodes: Sequence[ClusterEngine]) -> dict[str, list[tuple[Any, ...]]]:

@@ -1,13 +1,15 @@
 """Fixtures of the runtime's tests: a client that works Steps only when told, and a look at what is stored."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any
 
 import pytest
 
 from dex.engine.client import Client
+from dex.engine.clock import Clock
+from dex.engine.cluster.servers import JournalServers
 from dex.engine.flows.registry import Registry
 from dex.engine.flows.runtime.worker import Worker
 from dex.engine.local import LocalEngine
@@ -41,6 +43,16 @@ class Served(Client):
         return super()._known(flow)
 
 
+@contextmanager
+def flow_cluster(servers: JournalServers, clock: Clock, **settings: Any) -> Iterator[Served]:
+    """Give a client of a cluster's three nodes, which it asks over HTTP."""
+    registry = Registry()
+    options = {"settings": settings, "clock": clock, "attribute_stores": ["orders"], "registry": lambda: registry}
+    with new_cluster(servers, **options) as cluster, ExitStack() as stack:
+        doors = [stack.enter_context(closing(RemoteEngine(parse_endpoints(url)))) for url in cluster.urls.values()]
+        yield Served(Rotating(list(cluster.nodes.values()), doors), registry)
+
+
 INSIDE = pytest.mark.parametrize("client", ["embedded"], indirect=True)
 """Marks a test that looks into the embedded engine, or at values that a server tells as JSON."""
 
@@ -53,11 +65,8 @@ def client(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Client]
     """A client of the embedded engine, one of the same over a socket, and one of a cluster (spec: X-01, K-07)."""
     if request.param == "cluster":
         request.getfixturevalue("monkeypatch").setattr(Worker, "start", lambda _: None)
-        registry = Registry()
-        options = {"clock": clock, "attribute_stores": ["orders"], "registry": lambda: registry}
-        with new_cluster(request.getfixturevalue("journal_servers"), **options) as cluster, ExitStack() as stack:
-            doors = [stack.enter_context(closing(RemoteEngine(parse_endpoints(url)))) for url in cluster.urls.values()]
-            yield Served(Rotating(list(cluster.nodes.values()), doors), registry)
+        with flow_cluster(request.getfixturevalue("journal_servers"), clock) as served:
+            yield served
         return
     local = request.getfixturevalue("local")
     embedded = still(local)

@@ -2,26 +2,33 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from dex.engine.client import Client
+from dex.engine.cluster.synclease import PartitionLease
+from dex.engine.flows.runtime.parts import Parts
+from dex.engine.flows.runtime.worker import Worker
 from dex.engine.flows.state import runs
-from dex.engine.local import LocalEngine
 from dex.engine.sync.config import StoreConfig, SyncConfig, SyncRetryPolicy
 from dex.engine.sync.dsn import Dsn
 from dex.engine.sync.metrics import SyncMetrics
 from dex.engine.sync.tablename import TableName
 from dex.engine.sync.worker import SyncWorker
 from dex.wcl.commands.sync import SyncBacklog, SyncDrops
-from tests.engine.conftest import OpenEngine
+from tests.clusters import Rotating, owner_of
+from tests.engine.conftest import ENGINES, OpenEngine
 from tests.engine.fakes import FakeClock
+from tests.engine.flows.runtime.conftest import flow_cluster
 from tests.engine.sync.worker.flow import Order, synced_to
 from tests.engine.sync.worker.scripted import Scripted
 
 FLOW = Order()
+
+EVERYWHERE = pytest.mark.parametrize("client", [name for name in ENGINES if name != "http"], indirect=True)
+"""Marks tests of what is so wherever Attributes are synced: a scheduler never works over HTTP."""
 
 
 class SteadyClock(FakeClock):
@@ -55,8 +62,8 @@ class Schedule:
         self.config = sync_config(**config)
         self.destination = Scripted()
         self.metrics = SyncMetrics()
-        parts = client.engine.flows.parts
-        self.worker = SyncWorker(parts, self.config, {"orders": self.destination}, self.metrics)
+        self._parts, lease = _surroundings(client)
+        self.worker = SyncWorker(self._parts, self.config, {"orders": self.destination}, self.metrics, lease)
         (self.writer,) = self.worker._writers
         self.lease = self.worker._lease
         self.stop = threading.Event()
@@ -79,7 +86,7 @@ class Schedule:
 
     def run_of(self, flow_id: str) -> int:
         """Give the number of a Flow's latest run."""
-        with self.client.engine.flows.parts.readers.snapshot() as snapshot:
+        with self._parts.readers.snapshot() as snapshot:
             run = runs.latest(snapshot.connection, flow_id)
         assert run is not None
         return run.id
@@ -101,6 +108,15 @@ class Schedule:
             self.client.set_attributes(flow_id, attributes)
 
 
+def _surroundings(client: Client) -> tuple[Parts, PartitionLease | None]:
+    """Give what a scheduler works with, as it is where an engine's Attributes are synced."""
+    if not isinstance(client.engine, Rotating):
+        return client.engine.flows.parts, None
+    owner = owner_of(client.engine.nodes, 0)
+    lease = PartitionLease(owner.ownership.lease(0), owner.settings.name, 0)
+    return owner.partitions[0].engine.flows.parts, lease
+
+
 def sync_config(*, stores: tuple[str, ...] = ("orders",), retry: dict[str, Any] | None = None, **fields: Any) -> Any:
     """Give a configuration of stores that nothing connects to."""
     configured = {name: StoreConfig(name=name, dsn=Dsn("host=none"), table=TableName(None, name)) for name in stores}
@@ -113,10 +129,19 @@ def clock() -> SteadyClock:
 
 
 @pytest.fixture
-def client(local: LocalEngine) -> Client:
-    local.flows.worker.start = lambda: None
+def client(request: pytest.FixtureRequest, clock: SteadyClock) -> Iterator[Client]:
+    """A client of the embedded engine, and where a test says so of a cluster, of a single partition."""
+    request.getfixturevalue("monkeypatch").setattr(Worker, "start", lambda _: None)
+    if getattr(request, "param", "embedded") == "cluster":
+        with flow_cluster(request.getfixturevalue("journal_servers"), clock, partitions=1) as client:
+            yield _with_flows(client)
+        return
+    local = request.getfixturevalue("local")
     local._housekeeping._stopping.set()
-    client = Client(local)
+    yield _with_flows(Client(local))
+
+
+def _with_flows(client: Client) -> Client:
     for flow in (FLOW, Order(ends=True)):
         client.register(flow)
     return client

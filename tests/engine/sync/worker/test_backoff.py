@@ -3,7 +3,10 @@
 import pytest
 
 from dex.engine.sync.batch import FailureScope
+from tests.engine.sync.worker.conftest import EVERYWHERE
 from tests.engine.sync.worker.scripted import failed, filtered, written
+
+pytestmark = EVERYWHERE
 
 STORE, RUN, TIMEOUT = FailureScope
 

@@ -5,8 +5,11 @@ import pytest
 from dex import TimeTravelOptions, TimeTravelTo
 from dex.engine.sync.batch import FailureScope
 from dex.wcl.commands.flows import SetAttributes
+from tests.engine.sync.worker.conftest import EVERYWHERE
 from tests.engine.sync.worker.flow import HIDDEN, Order, synced_to
 from tests.engine.sync.worker.scripted import failed, written
+
+pytestmark = EVERYWHERE
 
 
 @pytest.mark.spec("Y-04")
