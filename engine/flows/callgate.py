@@ -81,10 +81,11 @@ class CallGate:
 
     def close(self) -> None:
         """Let go of the file."""
-        for descriptor in (self._inside, self._outside):
+        descriptors = self._inside, self._outside
+        self._inside = self._outside = None
+        for descriptor in descriptors:
             if descriptor is not None:
                 os.close(descriptor)
-        self._inside = self._outside = None
 
     def _entered(self) -> int:
         if self._inside is None:

@@ -102,6 +102,11 @@ class Locks:
             self._held_open.discard(run_id)
             return held_open
 
+    def leave_file(self) -> None:
+        """Let go of what tells the other processes; calls that are under way end without it."""
+        with self._mutex:
+            self._gate.close()
+
     @contextmanager
     def close(self, run_id: str) -> Iterator[bool]:
         """Admit no more calls of a run while its close is committed; gives whether calls hold it open (spec: FL-14)."""

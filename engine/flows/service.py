@@ -34,8 +34,7 @@ class Flows:
         data_dir: Path,
         attribute_stores: Collection[str],
     ) -> None:
-        self._gate = CallGate(data_dir / "calls.lock")
-        locks = Locks(self._gate)
+        locks = Locks(CallGate(data_dir / "calls.lock"))
         self.failures = RecentFailures(clock)
         self.parts = Parts(
             readers, writer, registry, locks, clock, Changes(), Changes(), attribute_stores, {}, self.failures
@@ -58,7 +57,7 @@ class Flows:
     def close(self) -> None:
         """End the worker."""
         self.worker.stop()
-        self._gate.close()
+        self.parts.locks.leave_file()
 
 
 _HANDLERS: dict[type[Any], Callable[[Parts, Any], Any]] = {
