@@ -3,6 +3,7 @@
 They are configured as a cluster needs them, with a file of their own, routes and passwords.
 """
 
+import os
 import secrets
 import shutil
 import signal
@@ -87,8 +88,10 @@ class JournalServer:
         self._wait()
 
     def pause(self) -> None:
-        """Stop it in its tracks."""
+        """Stop it in its tracks, and wait until it has stopped: it may run on for a moment."""
         self._signal(signal.SIGSTOP)
+        if self.process is not None and self.process.returncode is None:
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def resume(self) -> None:
         """Let it go on."""
