@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import nats
@@ -131,7 +132,7 @@ class Link:
 
     def close(self) -> None:
         """Close the connection, give up what is not done yet, and end the thread."""
-        if self.loop.is_closed():
+        if not self._thread.is_alive():
             return
         try:
             self.call(self._close(), _CLOSE_SECONDS)
@@ -139,7 +140,9 @@ class Link:
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join(_CLOSE_SECONDS)
             if not self._thread.is_alive():
-                self.loop.close()
+                # The client library may leave a lost connection open, with which uvloop's loop cannot be closed.
+                with suppress(OSError):
+                    self.loop.close()
 
     async def _close(self) -> None:
         if hasattr(self, "nc"):
