@@ -128,15 +128,21 @@ class Stream:
             FailedPrecondition: the stream begins later: what was between is gone.
         """
         reached = after
+
+        async def apply(batch: Sequence[Committed]) -> int:
+            nonlocal reached
+            reached = await on_batch(batch)
+            return reached
+
         while True:
             try:
-                reached = await self._follow(reached, on_batch)
+                await self._follow(reached, apply)
             except LINK_ERRORS as error:
                 _log.info("reading %s again: %s", self.name, error)
                 await asyncio.sleep(0.1)
 
-    async def _follow(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> int:
-        """Read until something is amiss with the consumer, and give the position that was reached."""
+    async def _follow(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> None:
+        """Read until something is amiss with the consumer."""
         await self._check_begin(after)
         config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after + 1)
         subscription = await self._link.js.subscribe(
@@ -151,7 +157,7 @@ class Stream:
             while True:
                 batch = await self._next(subscription, reached)
                 if batch is None:
-                    return reached
+                    return
                 if batch:
                     reached = await on_batch(batch)
         finally:

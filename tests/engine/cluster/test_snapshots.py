@@ -7,6 +7,7 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.cluster.placing import partition_of
 from dex.wcl.errors import FailedPrecondition
+from tests.clusters import new_cluster, running_servers
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
 
 HERE = partition_of("s", 2)
@@ -126,3 +127,23 @@ def test_a_snapshot_again_without_a_commit_in_between_is_the_same(cluster):
     node = cluster.join("a")
     store_on(node)
     assert node.snapshot() == node.snapshot()
+
+
+@pytest.mark.spec("K-04", "K-08")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves lost connections open
+def test_a_node_goes_on_from_where_it_is_when_the_leader_of_a_purged_journal_is_lost():
+    """It has read all of the journal since it began, and what it began at is gone."""
+    settings = {"kept_positions": 5, "lease_seconds": 2.0}
+    with running_servers() as servers, new_cluster(servers, ["a", "b"], settings=settings) as cluster:
+        node = cluster.nodes["a"]
+        store = store_on(node)
+        for number in range(20):
+            store.put(f"k{number}", "v")
+        node.snapshot()
+        info = node._link.call(node._link.js.stream_info(node.partitions[HERE].stream.name), 10)
+        (leader,) = [server for server in servers.servers if server.name == info.cluster.leader]
+        leader.kill()
+        store.put("down", "v")
+        leader.start()
+        store.put("back", "v")
+        check_equal(cluster)
