@@ -64,6 +64,10 @@ def run(
     Beyond this machine tokens and TLS are required. The log on standard error is JSON, one line a request.
     """
     session = ctx.obj
+    if node and not cluster:
+        raise InputError(
+            f"--node {node} is for a cluster, and none is named", "name its journal servers: --cluster or DEX_CLUSTER"
+        )
     engine = session.local if not cluster else _node(session, cluster, node)
     try:
         from dex.engine.server.log import logging_to_stderr
