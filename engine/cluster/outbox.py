@@ -17,7 +17,8 @@ from nats.aio.msg import Msg
 
 from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.verdicts import Verdicts
-from dex.wcl.errors import DexError, Unavailable
+from dex.engine.remote.trying import may_be_applied
+from dex.wcl.errors import DexError
 
 _log = logging.getLogger("dex.cluster")
 
@@ -129,10 +130,4 @@ class Outbox:
         for sending in [each for each in (*self._flying.values(), *self._new) if each.until < now]:
             if self._flying.pop(sending.message_id, None) is None:
                 self._new.remove(sending)
-            sending.give(
-                Unavailable(
-                    "the journal has no quorum, and the write may still be committed",
-                    "look before you repeat it; with a mutation or request id it can be repeated safely",
-                    applied="unknown",
-                )
-            )
+            sending.give(may_be_applied("the journal has no quorum, and the write may still be committed"))

@@ -24,6 +24,7 @@ from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import OwnerChanged, not_owner
+from dex.engine.remote.trying import may_be_applied
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError, Unavailable
 
@@ -155,8 +156,7 @@ class ReplicatedWriter:
             task.cancel()
         self._thread.shutdown()
         for sending in list(self._waiting.values()):
-            told = "the engine is closed, and the write may still be committed"
-            sending.give(Unavailable(told, "look before you repeat it", applied="unknown"))
+            sending.give(may_be_applied("the engine is closed, and the write may still be committed"))
         self._inner.close()
 
     def _encode(self, record: bytes, epoch: int) -> bytes:
@@ -192,11 +192,7 @@ class ReplicatedWriter:
             return verdicts.done.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             verdicts.give_missing(
-                Unavailable(
-                    "this node has not applied the write in time, and it may have been committed",
-                    "look before you repeat it; with a mutation or request id it can be repeated safely",
-                    applied="unknown",
-                )
+                may_be_applied("this node has not applied the write in time, and it may have been committed")
             )
             return verdicts.done.result()
 

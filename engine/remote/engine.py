@@ -11,7 +11,7 @@ import httpx
 from dex.engine.home import Home
 from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.replies import read_reply
-from dex.engine.remote.trying import LostReply, Trying, is_repeatable, with_id
+from dex.engine.remote.trying import LostReply, Trying, is_repeatable, may_be_applied, with_id
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError, InputError, InvalidCommand, Unavailable
 from dex.wcl.scopes import scope_of
@@ -113,12 +113,7 @@ class RemoteEngine:
             return self._trying.run(attempt, deadline, repeatable=repeatable)
         except LostReply as lost:
             if changes:
-                raise Unavailable(
-                    f"{lost}, and the write may have been applied",
-                    "look before you repeat it; with a mutation or request id it can be repeated safely",
-                    **lost.facts,
-                    applied="unknown",
-                ) from lost
+                raise may_be_applied(f"{lost}, and the write may have been applied", **lost.facts) from lost
             raise Unavailable(str(lost), lost.remedy, **lost.facts) from lost
 
     def _post(self, url: str, content: bytes, deadline: float) -> httpx.Response:
