@@ -165,9 +165,8 @@ class ClusterEngine:
         Raises:
             DexError: of the kind that fits; Unavailable where the journal has no quorum.
         """
-        holder = self._holders.get(getattr(command, "store", ""))
-        if type(command) in MERGED:
-            holder = None  # the store that it names is one of those that Attributes are synced to
+        # A merged command's store is one of those that Attributes are synced to.
+        holder = None if type(command) in MERGED else self._holders.get(getattr(command, "store", ""))
         try:
             # First what is asked for most, and fastest to answer.
             return self._anywhere(command) if holder is None else holder.execute(command)
