@@ -80,9 +80,9 @@ class LocalEngine:
         self._attribute_stores = attribute_stores
         self._clock = clock or SystemClock()
         self._housekeeping = Housekeeping(self._clock, retention or Retention())
-        writer = Writer(self.path, self._clock, timeout, self._wake, durable=replicate is None)
-        self._writer = writer if replicate is None else replicate(writer)
         self._readers = Readers(self.path, timeout)
+        writer = Writer(self.path, self._clock, timeout, self._wake, self._readers.turn, durable=replicate is None)
+        self._writer = writer if replicate is None else replicate(writer)
 
     def execute(self, command: Command[R]) -> R:
         """Carry out one command and give its result.

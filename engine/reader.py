@@ -4,6 +4,9 @@ Reading a data directory that is not there makes nothing: an empty database in m
 """
 
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -84,10 +87,16 @@ class Snapshot:
 
 
 class Readers:
-    """Connections for reading, taken by one thread at a time and kept for the next."""
+    """Connections for reading, taken by one thread at a time and kept for the next.
+
+    Who has but a few short statements to execute holds `turn` meanwhile. Python's interpreter lock is passed on at each
+    statement; threads that go through theirs at the same time wake one another at each of them, on two cores at half
+    the speed of one.
+    """
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.path = path
+        self.turn = threading.Lock()
         self._timeout = timeout
         self._idle: list[Reader] = []
         self._closed = False
@@ -124,6 +133,12 @@ class Readers:
     def snapshot(self) -> Snapshot:
         """Give one moment of the file, to be used in a `with` statement."""
         return Snapshot(self)
+
+    @contextmanager
+    def brief(self) -> Iterator[Snapshot]:
+        """Give one moment of the file for a few short statements, one thread at a time."""
+        with self.turn, self.snapshot() as snapshot:
+            yield snapshot
 
     def close(self) -> None:
         """Close the connections that nobody uses; one in use is closed when it is given back."""

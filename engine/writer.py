@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ Pass = Callable[[sqlite3.Connection, catalog.Catalog, journal.Head], bool]
 """A bounded piece of housekeeping in the writer's transaction; it tells whether more remains."""
 
 _MAX_SHARED = 256
+# So many mutations are applied while who wants to read a little waits.
+_MOST_IN_A_TURN = 64
 _WAKE_EVERY = 256
 _UNKNOWN = catalog.Catalog(-1, [], [], ())
 _VERSION = "SELECT version FROM catalog"
@@ -51,19 +54,28 @@ class Writer:
     """Journals and applies mutations on one connection.
 
     `on_change` is called after a commit that met other definitions than the one before, or that passed a
-    multiple of 256 positions: the moments at which housekeeping may have found work. `writes` counts the calls of
+    multiple of 256 positions: the moments at which housekeeping may have found work. `turn` is held while a few
+    mutations are applied (see `Readers`), not while the disk is waited for. `writes` counts the calls of
     `write`, so that a caller who is interrupted can tell whether anything may have changed; `commits` counts commits.
     One that is not `durable` may lose its last commits when the power fails: a replicated journal gives them again.
     """
 
     def __init__(
-        self, path: Path, clock: Clock, timeout: float, on_change: Callable[[], None], *, durable: bool = True
+        self,
+        path: Path,
+        clock: Clock,
+        timeout: float,
+        on_change: Callable[[], None],
+        turn: threading.Lock,
+        *,
+        durable: bool = True,
     ) -> None:
         self._path = path
         self._clock = clock
         self._timeout = timeout
         self._durable = durable
         self._on_change = on_change
+        self._turn = turn
         self._connection: sqlite3.Connection | None = None
         self._catalog = _UNKNOWN
         self._queue: deque[_Job] = deque()
@@ -265,7 +277,8 @@ class Writer:
     def _transact(self, connection: sqlite3.Connection, jobs: list[_Job]) -> tuple[int, int]:
         """Apply and commit; give the journal's last position before and after."""
         try:
-            results, seqs = self._apply(connection, jobs)
+            with self._turn if _is_brief(jobs) else nullcontext():
+                results, seqs = self._apply(connection, jobs)
             for job, result in zip(jobs, results, strict=True):
                 job.results = result
             connection.execute("COMMIT")
@@ -347,3 +360,8 @@ class Writer:
         if version != self._catalog.version:
             self._catalog = catalog.load(connection)
         return journal.Head(*last)
+
+
+def _is_brief(jobs: Sequence[_Job]) -> bool:
+    """Tell whether jobs are a few mutations, and nothing else."""
+    return sum(_MOST_IN_A_TURN + 1 if callable(job.work) else len(job.work) for job in jobs) <= _MOST_IN_A_TURN

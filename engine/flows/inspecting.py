@@ -129,6 +129,9 @@ def _since(begun: dict[Begun, int], run: Run, step: steps.Step) -> str | None:
 def history_page(parts: Parts, command: PageHistory) -> HistoryPage:
     """Read events after a number; an empty page may wait for one, while the run is open."""
 
+    with parts.readers.snapshot() as snapshot:
+        run_id = runs.find(snapshot.connection, command.flow_id, command.run_id).run_id
+
     def look(snapshot: Snapshot) -> HistoryPage | None:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
         found = history.page(snapshot.connection, run.id, command.after, command.limit)
@@ -139,7 +142,7 @@ def history_page(parts: Parts, command: PageHistory) -> HistoryPage:
             [_event(event) for event in found], found[-1].number if found and found[-1].number < last else None
         )
 
-    return poll(parts, command.wait_ms, look) or HistoryPage([], None)
+    return poll(parts, run_id, command.wait_ms, look) or HistoryPage([], None)
 
 
 def search_flows(parts: Parts, command: SearchFlows) -> FlowPage:

@@ -14,17 +14,18 @@ T = TypeVar("T")
 _POLL_SECONDS = 0.02
 
 
-def poll(parts: Parts, wait_ms: int, look: Callable[[Snapshot], T | None]) -> T | None:
-    """Look into fresh snapshots until there is an answer, or give None when `wait_ms` are over."""
+def poll(parts: Parts, run_id: str, wait_ms: int, look: Callable[[Snapshot], T | None]) -> T | None:
+    """Look into fresh snapshots, at each commit of a run, until there is an answer; None when `wait_ms` are over."""
     deadline = parts.clock.monotonic() + wait_ms / 1000
-    while True:
-        seen = parts.changes.seen()
-        with parts.readers.snapshot() as snapshot:
-            found = look(snapshot)
-        remaining = deadline - parts.clock.monotonic()
-        if found is not None or remaining <= 0:
-            return found
-        parts.changes.wait(seen, min(_POLL_SECONDS, remaining))
+    with parts.changes.of(run_id) as changes:
+        while True:
+            seen = changes.seen()
+            with parts.readers.brief() as snapshot:
+                found = look(snapshot)
+            remaining = deadline - parts.clock.monotonic()
+            if found is not None or remaining <= 0:
+                return found
+            changes.wait(seen, min(_POLL_SECONDS, remaining))
 
 
 def must(found: T | None, what: str, wait_ms: int, remedy: str = "wait again, or look at `dex flow state`") -> T:

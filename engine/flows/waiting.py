@@ -36,15 +36,21 @@ def for_flow(parts: Parts, command: WaitForFlow) -> FlowResult:
         )
 
     what = f"Flow {command.flow_id!r} did not close"
-    found = poll(parts, command.wait_ms, look)
+    run = _found(parts, command.flow_id, command.run_id)
+    found = poll(parts, run.run_id, command.wait_ms, look)
     if found is None and _is_waiting_for_sync(parts, command):
         remedy = "it waits for synced Attributes: `dex sync run` writes them, `dex sync backlog` tells why they wait"
         return must(found, what, command.wait_ms, remedy)
     return must(found, what, command.wait_ms)
 
 
+def _found(parts: Parts, flow_id: str, run_id: str | None = None) -> Run:
+    with parts.readers.brief() as snapshot:
+        return runs.find(snapshot.connection, flow_id, run_id)
+
+
 def _is_waiting_for_sync(parts: Parts, command: WaitForFlow) -> bool:
-    with parts.readers.snapshot() as snapshot:
+    with parts.readers.brief() as snapshot:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)
         return run.closing is not None and outbox.is_pending(snapshot.connection, run.id)
 
@@ -58,8 +64,7 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
         FlowNotActiveOrNotFoundError: the run is closed, and the step was never over.
         LongPollTimeoutError: it was not over in time.
     """
-    with parts.readers.snapshot() as snapshot:
-        run = runs.find(snapshot.connection, command.flow_id, None)
+    run = _found(parts, command.flow_id)
     if run.closing is not None:
         raise runs.closing(run, "waiting for a step")
     type_, number = _step(parts, run, command.step)
@@ -77,7 +82,8 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
             raise runs.not_active(command.flow_id, run)
         return None
 
-    return must(poll(parts, command.wait_ms, look), f"step {command.step!r} was not over", command.wait_ms)
+    what = f"step {command.step!r} was not over"
+    return must(poll(parts, run.run_id, command.wait_ms, look), what, command.wait_ms)
 
 
 def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
@@ -88,8 +94,7 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
         FlowNotActiveOrNotFoundError: the run is closed, and the attribute has another value.
         LongPollTimeoutError: it had another value all the time.
     """
-    with parts.readers.snapshot() as snapshot:
-        run = runs.find(snapshot.connection, command.flow_id, None)
+    run = _found(parts, command.flow_id)
     if run.closing is not None:
         raise runs.closing(run, "waiting for an attribute")
     schema = parts.registry.get(run.type).schema
@@ -111,7 +116,8 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
             raise runs.not_active(command.flow_id, run)
         return None
 
-    return must(poll(parts, command.wait_ms, look), f"{command.name!r} did not get that value", command.wait_ms)
+    what = f"{command.name!r} did not get that value"
+    return must(poll(parts, run.run_id, command.wait_ms, look), what, command.wait_ms)
 
 
 def _step(parts: Parts, run: Run, written: str) -> tuple[str, int]:

@@ -2,14 +2,15 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection
-from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
+from typing import NamedTuple, Self, TypeVar
 
 from dex.engine.clock import Clock
 from dex.engine.failures import RecentFailures
 from dex.engine.flows.locks import Locks
-from dex.engine.flows.records import CloseEnded, FlowRecord, RunCommitted, RunStarted
+from dex.engine.flows.records import AttributesSynced, CloseEnded, FlowRecord, RunCommitted, RunStarted
 from dex.engine.flows.registry import Registry
 from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Readers, Snapshot
@@ -22,17 +23,35 @@ _REMEMBERED = 1024
 
 
 class Changes:
-    """Wakes those who wait for a commit of this process."""
+    """Wakes those who wait for a commit of this process, or for one of a certain run."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._count = 0
+        self._of: dict[str, list[Changes]] = {}
 
-    def notify(self) -> None:
-        """Tell that something was committed."""
+    def notify(self, run_id: str | None = None) -> None:
+        """Tell that something was committed: of one run, or of any run where none is named."""
         with self._condition:
             self._count += 1
             self._condition.notify_all()
+            waiting = chain.from_iterable(self._of.values()) if run_id is None else self._of.get(run_id, ())
+            for changes in waiting:
+                changes.notify()
+
+    @contextmanager
+    def of(self, run_id: str) -> Iterator[Self]:
+        """Give the changes of one run: whoever waits for it need not wake for all others."""
+        changes = type(self)()
+        with self._condition:
+            self._of.setdefault(run_id, []).append(changes)
+        try:
+            yield changes
+        finally:
+            with self._condition:
+                self._of[run_id].remove(changes)
+                if not self._of[run_id]:
+                    del self._of[run_id]
 
     def seen(self) -> int:
         """Give how many commits there were, to be handed to `wait`."""
@@ -86,7 +105,7 @@ class Parts(NamedTuple):
         (result,) = self.writer.write((record,))
         if isinstance(result, DexError):
             raise result
-        self.changes.notify()
+        self.changes.notify(None if isinstance(record, AttributesSynced) else record.run_id)
         if makes_work(record):
             self.work.notify()
         return result
@@ -105,7 +124,7 @@ class Parts(NamedTuple):
         Raises:
             DexError: as `read_briefly`.
         """
-        with self.readers.snapshot() as snapshot:
+        with self.readers.brief() as snapshot:
             return read(snapshot.connection)
 
     def leave(self, run_id: str) -> None:

@@ -115,7 +115,7 @@ class Attempt:
 
     def _context(self, access: Access, call: Call) -> tuple[Context, list[tuple[str, int]]]:
         step = self._step
-        with self._parts.readers.snapshot() as snapshot:
+        with self._parts.readers.brief() as snapshot:
             runs.active(snapshot.connection, self._run.run_id)
             loaded = load(snapshot.connection, self._run.id, self._flow_type, access, step)
         first_ms = self._began_at if step.first_attempt_at is None else step.first_attempt_at
@@ -135,7 +135,7 @@ class Attempt:
     def _is_unwanted(self, call: Call) -> bool:
         """Tell whether the call is cancelled, which it is as soon as its run does not run or the worker stops."""
         if not call.cancelled.is_set():
-            with self._parts.readers.snapshot() as snapshot:
+            with self._parts.readers.brief() as snapshot:
                 run = runs.by_run_id(snapshot.connection, self._run.run_id)
             if run is None or not run.running or run.closing is not None or self._is_stopping():
                 call.cancelled.set()

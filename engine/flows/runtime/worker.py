@@ -230,7 +230,7 @@ class Worker:
         lost = {} if self._begun is None else self._begun.lost
         limit = _BATCH + len(busy)
         due: dict[Any, _Work] = {}
-        with self._parts.readers.snapshot() as snapshot:
+        with self._parts.readers.brief() as snapshot:
             connection = snapshot.connection
             now_ms = self._parts.now_ms(snapshot)
             for run in outbox.closable(connection):
