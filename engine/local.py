@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dex.engine import describing, feeds, vitals
 from dex.engine.clock import Clock, SystemClock
+from dex.engine.directories import refuse_nodes
 from dex.engine.freshness import index_behind
 from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
@@ -60,7 +61,7 @@ class LocalEngine:
     a moment, so that a sequence of short processes also gets it done.
 
     Raises:
-        Refused: at the first command, where the directory or the file cannot be used.
+        Refused: the directory is a node's; at the first command, where it or the file cannot be used.
     """
 
     def __init__(
@@ -75,6 +76,8 @@ class LocalEngine:
         replicate: "Callable[[Writer], Writer] | None" = None,
     ) -> None:
         self.path: Path = database_path(data_dir)
+        if replicate is None:
+            refuse_nodes(self.path.parent)
         self._home = Home()
         self._registry = registry
         self._attribute_stores = attribute_stores

@@ -29,6 +29,7 @@ from dex.engine.cluster.snapshot import Manifest, SnapshotStore
 from dex.engine.cluster.snapshotting import Snapshotting
 from dex.engine.cluster.suggesting import with_names_of_all
 from dex.engine.cluster.synclease import PartitionLease
+from dex.engine.directories import refuse_embedded
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import not_owner
@@ -54,7 +55,11 @@ _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
 
 
 class ClusterEngine:
-    """Carries out typed commands on this node, whichever partition they belong to. Safe to share between threads."""
+    """Carries out typed commands on this node, whichever partition they belong to. Safe to share between threads.
+
+    Raises:
+        Refused: the directory has the data of an embedded engine.
+    """
 
     def __init__(
         self,
@@ -68,6 +73,7 @@ class ClusterEngine:
         attribute_stores: Collection[str] = (),
         sync_config: "Callable[[], SyncConfig] | None" = None,
     ) -> None:
+        refuse_embedded(data_dir)
         self.settings = settings
         self.data_dir = data_dir
         self._timeout = timeout

@@ -9,9 +9,9 @@ from uuid import uuid4
 import msgspec
 
 from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.directories import NODE_FILE, PARTITION_FOLDER
 from dex.wcl.errors import FailedPrecondition, Refused
 
-_FILE = "cluster.json"
 _LOCK = "node.lock"
 
 
@@ -54,7 +54,7 @@ def adopt(identity: Identity, data_dir: Path) -> None:
         FailedPrecondition: it is another cluster's, or does not tell whose it is.
         Refused: it cannot be written.
     """
-    path = data_dir / _FILE
+    path = data_dir / NODE_FILE
     try:
         found = decode(path.read_bytes()) if path.exists() else None
     except (OSError, msgspec.DecodeError) as error:
@@ -63,7 +63,7 @@ def adopt(identity: Identity, data_dir: Path) -> None:
         ) from error
     if found == identity:
         return
-    if found is not None or any(data_dir.glob("partition-*")):
+    if found is not None or any(data_dir.glob(f"{PARTITION_FOLDER}*")):
         whose = f"cluster {found.cluster_id}" if found is not None else "a cluster that it does not name"
         raise FailedPrecondition(
             f"{data_dir} belongs to {whose}, and these journal servers have cluster {identity.cluster_id}",

@@ -9,6 +9,7 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.writer import ReplicatedWriter
+from dex.engine.directories import PARTITION_FOLDER
 from dex.engine.freshness import index_behind
 from dex.engine.housekeeping import Retention
 from dex.engine.local import LocalEngine
@@ -47,7 +48,7 @@ class Partition:
             return self.writer
 
         self.engine = LocalEngine(
-            data_dir / f"partition-{number}",
+            data_dir / f"{PARTITION_FOLDER}{number}",
             timeout=timeout,
             retention=retention,
             clock=clock,

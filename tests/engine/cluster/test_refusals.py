@@ -1,11 +1,15 @@
 """What a node refuses to start with, and what it says to do."""
 
+from contextlib import closing
+
 import pytest
 
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.monitors import check_sync
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.settings import monitor_of
+from dex.engine.local import LocalEngine
+from dex.wcl.commands import DefineStateStore
 from dex.wcl.errors import FailedPrecondition, Refused
 from tests.directories import fast_directory
 from tests.engine.cluster.conftest import check_equal, store_on
@@ -55,6 +59,27 @@ def test_a_data_directory_that_another_node_uses(used):
     used.join("a")
     with pytest.raises(Refused, match=r"another node uses .*; stop that one"):
         used.join("a")
+
+
+@pytest.mark.spec("K-03")
+def test_a_data_directory_of_an_embedded_engine(cluster):
+    """The node would serve nothing of it."""
+    folder = cluster.folder / "a"
+    with closing(LocalEngine(folder)) as engine:
+        engine.execute(DefineStateStore(name="people"))
+    with pytest.raises(Refused, match=r"a/dex.db has the data of an embedded engine.*; name another --data-dir"):
+        cluster.join("a")
+    assert not (folder / "cluster.json").exists()
+
+
+@pytest.mark.spec("K-03")
+@pytest.mark.parametrize("place", [".", "partition-0"])
+def test_an_embedded_engine_in_the_data_directory_of_a_node(used, place):
+    """It would see nothing of what the node has, or write past the journal."""
+    folder = used.folder / "a" / place
+    with pytest.raises(Refused, match=r"/a is the data directory of a cluster's node.*; ask the node: --endpoint"):
+        LocalEngine(folder)
+    assert not (used.folder / "a" / "dex.db").exists()
 
 
 @pytest.mark.spec("K-07")
