@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_SHARE = 0.9
+
 
 class Expired(BaseException):
     """The command ran out of time.
@@ -19,6 +21,11 @@ class Expired(BaseException):
         self.during = ""
         self.wrote = False
         super().__init__(seconds)
+
+
+def left(seconds: float) -> float:
+    """Give how much of the time limit is left for what is to say itself why it did not end in time."""
+    return (signal.getitimer(signal.ITIMER_REAL)[0] or seconds) * _SHARE
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dex.cli.color import wants_color
+from dex.cli.deadline import left
 from dex.cli.exits import Style, say, warn
 from dex.cli.output import Output, prints_aside
 from dex.cli.render.text import printable
@@ -126,7 +127,8 @@ class Session:
         from dex.engine.remote.endpoints import parse_endpoints
         from dex.engine.remote.engine import DEFAULT_TIMEOUT, RemoteEngine
 
-        timeout = self.settings["timeout"] or DEFAULT_TIMEOUT
+        timeout = self.settings["timeout"]
+        timeout = DEFAULT_TIMEOUT if timeout is None else left(timeout)
         token = self.settings["token"]
         return RemoteEngine(parse_endpoints(endpoint), token=token, timeout=timeout, own_ids=True)
 

@@ -10,6 +10,7 @@ import httpx
 
 from dex.engine.home import Home
 from dex.engine.remote.endpoints import Endpoint
+from dex.engine.remote.listening import Listening
 from dex.engine.remote.replies import read_reply
 from dex.engine.remote.trying import LostReply, Trying, is_repeatable, may_be_applied, with_id
 from dex.wcl.commands import Command
@@ -25,6 +26,8 @@ _MOST_BYTES = 4 * 1024 * 1024
 # What a server may take to answer beyond the time that a command waits by itself.
 _MARGIN_SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
+# What an answer may take on its way.
+_REPLY_SECONDS = 0.5
 # How long one of several servers is waited for before another one is asked the same.
 _TURN_SECONDS = 10.0
 
@@ -60,6 +63,7 @@ class RemoteEngine:
         # The system's own authorities; reading them takes a while.
         verify = ssl.create_default_context() if secure else False
         self._http = httpx.Client(headers=headers, limits=limits, verify=verify, trust_env=False)
+        self._listening = Listening(self._http)
         self._writes = 0
 
     def execute(self, command: Command[R]) -> R:
@@ -105,9 +109,13 @@ class RemoteEngine:
         turn = waits + share if repeatable and len(self.endpoints) > 1 else float("inf")
 
         def attempt(endpoint: Endpoint) -> R:
+            if len(self.endpoints) > 1:
+                self._listening.check(endpoint, share)
             url = endpoint.url + self._path
             until = min(deadline, time.monotonic() + turn)
-            return read_reply(url, lambda: self._post(url, content, until), read)
+            result = read_reply(url, lambda: self._post(url, content, until), read)
+            self._listening.answered(endpoint)
+            return result
 
         try:
             return self._trying.run(attempt, deadline, repeatable=repeatable)
@@ -118,7 +126,10 @@ class RemoteEngine:
 
     def _post(self, url: str, content: bytes, deadline: float) -> httpx.Response:
         left = max(0.001, deadline - time.monotonic())
-        return self._http.post(url, content=content, timeout=httpx.Timeout(left, connect=min(left, _CONNECT_SECONDS)))
+        # The server may so tell in time what holds it up.
+        headers = {"x-dex-timeout": f"{max(left * 0.8, left - _REPLY_SECONDS):.3f}"}
+        timeout = httpx.Timeout(left, connect=min(left, _CONNECT_SECONDS))
+        return self._http.post(url, content=content, headers=headers, timeout=timeout)
 
     @property
     def writes(self) -> int:

@@ -30,7 +30,7 @@ def read_reply(url: str, send: Callable[[], httpx.Response], read: Callable[[Any
     except httpx.TimeoutException as error:
         raise LostReply(f"{url}: no answer in time") from error
     except httpx.InvalidURL as error:
-        raise Refused(f"{url} is not an address: {error}", "check --endpoint") from error
+        raise _no_address(url, error) from error
     except httpx.HTTPError as error:
         raise LostReply(f"{url}: {_reason(error)}") from error
     told = _json(url, response)
@@ -38,6 +38,23 @@ def read_reply(url: str, send: Callable[[], httpx.Response], read: Callable[[Any
         return read(told)
     except InputError as error:
         raise _foreign(url, response) from error
+
+
+def check_answers(url: str, send: Callable[[], httpx.Response]) -> None:
+    """See that somebody answers at all.
+
+    Raises:
+        NotReached: nobody does, in time.
+        Refused: it is no address.
+    """
+    try:
+        send()
+    except httpx.TimeoutException as error:
+        raise NotReached(f"{url}: no answer in time", "see whether the server hangs") from error
+    except httpx.InvalidURL as error:
+        raise _no_address(url, error) from error
+    except httpx.HTTPError as error:
+        raise _not_reached(url, error) from error
 
 
 def _json(url: str, response: httpx.Response) -> Any:
@@ -58,6 +75,10 @@ def _foreign(url: str, response: httpx.Response) -> Refused | LostReply:
     remedy = "check --endpoint; a proxy may stand before the server"
     kind = LostReply if response.status_code >= 500 else Refused
     return kind(message, remedy, url=url, http_status=response.status_code)
+
+
+def _no_address(url: str, error: httpx.InvalidURL) -> Refused:
+    return Refused(f"{url} is not an address: {error}", "check --endpoint")
 
 
 def _not_reached(url: str, error: httpx.HTTPError) -> NotReached:

@@ -70,7 +70,7 @@ class Trying:
             LostReply: no whole answer came, and the request may not be repeated, or was repeated in vain.
             Unavailable: no server could be reached, or all said so.
         """
-        last: Exception | None = None
+        failures = Failures()
         for number in range(_TRIES if repeatable else 1):
             if number and not _pause(number, deadline):
                 break
@@ -79,21 +79,65 @@ class Trying:
                 try:
                     result = attempt(self._endpoints[index])
                 except Unavailable as error:
-                    if type(error) is not Unavailable or (error.facts.get("applied") == "unknown" and not repeatable):
+                    if type(error) is not Unavailable:
                         raise
-                    last = error
+                    failures.note(self._endpoints[index], error)
+                    if _is_unknown(error) and not repeatable:
+                        raise failures.error() from error
                 except NotReached as error:
-                    last = error
+                    failures.note(self._endpoints[index], error)
                 except LostReply as error:
+                    failures.note(self._endpoints[index], error)
                     if not repeatable:
-                        raise
-                    last = error
+                        raise failures.error() from error
                 else:
                     self._first = index
                     return result
                 if time.monotonic() >= deadline:
                     break
-        raise _final(last)
+        raise failures.error()
+
+
+class Failures:
+    """Why servers did not answer: what each said last, and what that means for the request."""
+
+    def __init__(self) -> None:
+        self._told: dict[Endpoint, str] = {}
+        self._gravest: NotReached | LostReply | Unavailable = NotReached("no server was asked")
+
+    def note(self, endpoint: Endpoint, error: NotReached | LostReply | Unavailable) -> None:
+        """Take note of one failure; the gravest says what became of the request."""
+        self._told[endpoint] = error.message if isinstance(error, Unavailable) else str(error)
+        if _gravity(error) >= _gravity(self._gravest):
+            self._gravest = error
+
+    def error(self) -> Exception:
+        """Give the error of all of them: a LostReply where one may have carried the request out unheard."""
+        gravest = self._gravest
+        if isinstance(gravest, LostReply):
+            return LostReply(self._message(), gravest.remedy, **gravest.facts)
+        facts = gravest.facts if isinstance(gravest, Unavailable) else {}
+        return Unavailable(self._message(), gravest.remedy, **facts)
+
+    def _message(self) -> str:
+        """Give what was told, by whom where it is several; the same is told once."""
+        if len(self._told) < 2:
+            return "".join(self._told.values()) or str(self._gravest)
+        by_text: dict[str, list[str]] = {}
+        for endpoint, text in self._told.items():
+            by_text.setdefault(text.removeprefix(endpoint.url).lstrip(": "), []).append(endpoint.url)
+        return "; ".join(f"{', '.join(urls)}: {text}" for text, urls in by_text.items())
+
+
+def _is_unknown(error: Unavailable) -> bool:
+    return error.facts.get("applied") == "unknown"
+
+
+def _gravity(error: NotReached | LostReply | Unavailable) -> int:
+    """Rank failures by what they leave open: nothing was sent, it was refused, or it may have been carried out."""
+    if isinstance(error, NotReached):
+        return 0
+    return 1 if isinstance(error, Unavailable) and not _is_unknown(error) else 2
 
 
 def _pause(number: int, deadline: float) -> bool:
@@ -103,9 +147,3 @@ def _pause(number: int, deadline: float) -> bool:
         return False
     time.sleep(seconds)
     return True
-
-
-def _final(last: Exception | None) -> Exception:
-    if isinstance(last, NotReached):
-        return Unavailable(f"{last}", last.remedy)
-    return last or Unavailable("no server was asked", "name one with --endpoint")

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import textwrap
@@ -180,6 +181,16 @@ def test_a_command_that_takes_too_long_ends_with_4(dex: Dex) -> None:
     assert "timed out after 200ms" in done.err
     assert "applied" not in done.err  # nothing was written, so nobody needs to look
     assert dex("feed", "tail", "f", "--timeout", "200ms", "-o", "json").error["kind"] == "timeout"
+
+
+@pytest.mark.spec("X-03", "X-05")
+def test_servers_that_do_not_answer_are_named_before_the_time_is_over(dex: Dex) -> None:
+    """They take connections, as processes do that hang."""
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        urls = [f"http://127.0.0.1:{listener.getsockname()[1]}" for listener in (one, two)]
+        done = dex("store", "put", "s", "k", "v", "--timeout", "1s", "-o", "json", "--endpoint", ",".join(urls))
+    assert (done.code, done.error["kind"]) == (4, "unavailable")
+    assert all(url in done.error["message"] for url in urls)
 
 
 @pytest.mark.spec("X-03", "X-05")

@@ -13,6 +13,7 @@ import pytest
 import dex
 from dex.engine.client import Client
 from dex.wcl.commands import PutRow, ShowStateStores
+from dex.wcl.commands.flows import InvokeRpc
 from dex.wcl.errors import DexError, InputError, Refused, Unavailable
 from tests.certificates import make_pair
 
@@ -20,7 +21,10 @@ Start = Callable[[list[bytes]], str]
 
 
 class Scripted:
-    """A socket that answers one connection after another with what it is told, then closes it."""
+    """A socket that answers one connection after another with what it is told, then closes it.
+
+    Who asks whether it is there is answered beside that.
+    """
 
     def __init__(self, answers: list[bytes]) -> None:
         self._answers = answers
@@ -33,26 +37,35 @@ class Scripted:
     def _run(self) -> None:
         for answer in self._answers:
             try:
-                connection, _ = self._listener.accept()
+                connection, request = self._accept()
             except OSError:
                 return
             with connection:
-                self.requests.append(_read_request(connection))
+                self.requests.append(request)
                 connection.sendall(answer)
+
+    def _accept(self) -> tuple[socket.socket, bytes]:
+        while True:
+            connection, _ = self._listener.accept()
+            head, body = _read_request(connection)
+            if not head.startswith(b"GET /healthz "):
+                return connection, body
+            with connection:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
     def close(self) -> None:
         self._listener.close()
 
 
-def _read_request(connection: socket.socket) -> bytes:
+def _read_request(connection: socket.socket) -> tuple[bytes, bytes]:
     data = b""
     while b"\r\n\r\n" not in data:
         data += connection.recv(65536)
     head, _, body = data.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+    length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0)
     while len(body) < length:
         body += connection.recv(65536)
-    return body
+    return head, body
 
 
 @pytest.fixture
@@ -201,6 +214,30 @@ def test_a_server_that_hangs_leaves_time_for_the_next(start) -> None:
         hanging = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with dex.connect(f"{hanging},{server.url}", timeout=2) as client:
             assert client.execute(ShowStateStores()) == []
+
+
+@pytest.mark.spec("X-01", "K-07")
+def test_a_call_goes_past_a_server_that_hangs_though_it_could_not_be_repeated(start) -> None:
+    """Nothing is sent to a server that does not answer at all."""
+    server = start([answer("200 OK", b'{"output":7,"run_id":"r"}')])
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        hanging = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with dex.connect(f"{hanging},{server.url}", timeout=4) as client:
+            assert client.execute(InvokeRpc(flow_id="f", rpc="r")).output == 7
+
+
+@pytest.mark.spec("X-01", "X-03", "K-07")
+def test_an_error_tells_of_each_server_that_was_tried(start) -> None:
+    """And of the write that it may have been applied, though the last one could not be reached."""
+    losing = start([b""])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    client = dex.connect(f"{losing.url},{closed}", timeout=2)
+    with pytest.raises(Unavailable, match="may have been applied") as caught, client:
+        client.execute(PutRow(store="s", key=b"k", mutation_id="once"))
+    assert caught.value.applied == "unknown"
+    assert f"{closed}: connection refused" in str(caught.value)
+    assert losing.url in str(caught.value)
 
 
 @pytest.mark.spec("X-01", "K-02")
