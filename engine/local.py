@@ -183,6 +183,10 @@ class LocalEngine:
         """
         self._writer.run(vitals.write_nothing, seconds)
 
+    def hindrance(self) -> str:
+        """Tell of nothing: what holds up a file of this machine, the command itself is told."""
+        return ""
+
     @property
     def data_dir(self) -> Path:
         """The data directory."""

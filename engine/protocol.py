@@ -73,6 +73,9 @@ class Node(Engine, Protocol):
             DexError: it cannot, or not within some seconds.
         """
 
+    def hindrance(self) -> str:
+        """Tell what holds up commands now, as far as that is known; empty where nothing does."""
+
     def vitals(self) -> "Vitals":
         """Measure the data directory."""
 

@@ -21,7 +21,7 @@ from dex.engine.cluster.merging import MERGED
 from dex.engine.cluster.naming import Naming
 from dex.engine.cluster.operating import OPERATIONS, Operating
 from dex.engine.cluster.ownership import Ownership
-from dex.engine.cluster.partition import Partition
+from dex.engine.cluster.partition import NO_QUORUM, Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.shared import Shared
@@ -33,7 +33,7 @@ from dex.engine.directories import refuse_embedded
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import not_owner
-from dex.engine.remote.trying import is_repeatable
+from dex.engine.remote.trying import is_repeatable, may_be_applied
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command, DefineStateStore
 from dex.wcl.commands.sync import SyncBacklog
@@ -49,6 +49,7 @@ R = TypeVar("R")
 _START_SECONDS = 30.0
 _SNAPSHOT_SECONDS = 3600.0
 _OWNER_POLL_SECONDS = 0.05
+_UNHEARD = f"the journal takes nothing from this node: {NO_QUORUM}"
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
 _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
@@ -232,6 +233,7 @@ class ClusterEngine:
         waited_until = began + getattr(command, "wait_ms", 0) / 1000
         deadline = began + self._timeout
         asked = command
+        failed: Unavailable | None = None
         while True:
             owner = self.ownership.owner(part.number)
             try:
@@ -245,11 +247,25 @@ class ClusterEngine:
                 if not may_repeat(command, error) or now > deadline:
                     raise
                 asked = after_waiting(command, now - began)
-            if time.monotonic() > deadline:
-                raise Unavailable(
-                    f"partition {part.number} has no owner", "try again; `dex cluster status` shows who owns what"
-                )
+                failed = error
+            if time.monotonic() > deadline or not self.ownership.is_heard:
+                raise self._without_owner(part, failed)
             time.sleep(_OWNER_POLL_SECONDS)
+
+    def _without_owner(self, part: Partition, failed: Unavailable | None) -> Unavailable:
+        """Give the error for a command that no owner was found for; `failed` is what one has said."""
+        facts = {} if failed is None else failed.facts
+        told = f"partition {part.number} has no owner that can be reached"
+        if not self.ownership.is_heard:
+            told += f": {_UNHEARD}"
+        if facts.get("applied") == "unknown":
+            return may_be_applied(f"{told}, and the write may have been applied")
+        return Unavailable(told, "try again; `dex cluster status` shows who owns what", partition=part.number)
+
+    def hindrance(self) -> str:
+        """Tell for how long the journal has taken nothing of what waits, or that it has no owner for Flows."""
+        told = max(self.partitions, key=lambda part: part.writer.waited).hindrance()
+        return told or ("" if self.ownership.is_heard else _UNHEARD)
 
     def _patience(self, command: Command[Any]) -> float:
         """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""

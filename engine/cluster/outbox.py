@@ -69,6 +69,7 @@ class Outbox:
         self._wake = asyncio.Event()
         self._is_woken = False
         self._inbox = ""
+        self._since: float | None = None
 
     def put(self, messages: Sequence[Sending]) -> None:
         """Send messages, after those that were put before; from any thread."""
@@ -76,6 +77,11 @@ class Outbox:
         if not self._is_woken:
             self._is_woken = True
             self._link.loop.call_soon_threadsafe(self._wake.set)
+
+    @property
+    def waited(self) -> float:
+        """How many seconds what was sent has waited for any answer, 0 where nothing does."""
+        return 0.0 if self._since is None else time.monotonic() - self._since
 
     async def run(self) -> None:
         """Send what is put, for ever."""
@@ -105,6 +111,7 @@ class Outbox:
 
     async def _send(self, sending: Sending) -> None:
         sending.sent_at = time.monotonic()
+        self._since = self._since or sending.sent_at
         reply, headers = f"{self._inbox}.{sending.message_id}", {MESSAGE_ID: sending.message_id}
         try:
             await self._link.nc.publish(self._subject, sending.data, reply=reply, headers=headers)
@@ -120,6 +127,7 @@ class Outbox:
             _log.warning("the journal does not take a write: %s", answer.error.get("description"))
             return
         del self._flying[message_id]
+        self._since = time.monotonic() if self._flying else None
         self._on_answer(answer.seq)
         if self._new:
             self._wake.set()
@@ -130,4 +138,8 @@ class Outbox:
         for sending in [each for each in (*self._flying.values(), *self._new) if each.until < now]:
             if self._flying.pop(sending.message_id, None) is None:
                 self._new.remove(sending)
-            sending.give(may_be_applied("the journal has no quorum, and the write may still be committed"))
+            if not self._flying:
+                self._since = None
+            sending.give(
+                may_be_applied(f"the journal {self._subject} has no quorum, and the write may still be committed")
+            )

@@ -92,6 +92,11 @@ class Ownership:
         """Give the lease of a partition, held by this node or not."""
         return self._held[number]
 
+    @property
+    def is_heard(self) -> bool:
+        """Tell whether the journal servers have lately written what this node sent."""
+        return self._name.is_held
+
     def members(self) -> tuple[list[Holder], bool]:
         """Give the nodes that run, and those that vanished within a day without being stopped.
 
@@ -103,7 +108,7 @@ class Ownership:
         except (DexError, *LINK_ERRORS) as error:
             _log.info("the nodes are not known now: %s", error)
             return self._members, False
-        return self._members, self._name.is_held
+        return self._members, self.is_heard
 
     def drain(self, seconds: float) -> list[int]:
         """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
@@ -199,7 +204,7 @@ class Ownership:
                     await self._look_at_members()
                 except LINK_ERRORS as error:
                     _log.info("the node's name is not renewed: %s", error)
-                    if not self._name.is_held:
+                    if not self.is_heard:
                         # Nothing that was sent for a whole lease was committed: another server may reach a quorum.
                         await self._link.move()
 

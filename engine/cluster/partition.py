@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+NO_QUORUM = "fewer than two of its three servers answer this node, or they have no leader yet"
+"""Why a journal takes nothing, as far as a node can tell."""
+
+_STALL_SECONDS = 0.5
+
 
 class Partition:
     """A partition's state on this node, and the way of its mutations."""
@@ -102,7 +107,16 @@ class Partition:
             self.writer.barrier(command.wait_ms / 1000)
         except Unavailable as error:
             how_fresh = self.freshness(Freshness(self.writer.applied, self.writer.applied, 0, ""))
-            raise index_behind(command.store, f"has not caught up within {command.wait_ms} ms", how_fresh) from error
+            why = self.hindrance()
+            lag = f"has not caught up within {command.wait_ms} ms{why and f': {why}'}"
+            raise index_behind(command.store, lag, how_fresh) from error
+
+    def hindrance(self) -> str:
+        """Tell for how long the journal has taken nothing of what waits; empty where it takes what comes."""
+        waited = self.writer.waited
+        if waited < _STALL_SECONDS:
+            return ""
+        return f"the journal of partition {self.number} has taken no write for {waited:.1f} s: {NO_QUORUM}"
 
     def freshness(self, found: Freshness) -> Freshness:
         """Give evidence of how current an answer is, with what is known to be committed elsewhere."""

@@ -75,6 +75,11 @@ class ReplicatedWriter:
             task.add_done_callback(self._ended)
 
     @property
+    def waited(self) -> float:
+        """How many seconds the journal has left what was sent to it without an answer."""
+        return self._outbox.waited
+
+    @property
     def commits(self) -> int:
         """How many transactions this node's file has had."""
         return self._inner.commits

@@ -28,6 +28,7 @@ from dex.engine.server.routes import ROUTES
 from dex.engine.server.statuspage import StatusPage
 from dex.engine.server.streaming import send_lines
 from dex.engine.server.terms import Terms
+from dex.engine.server.timeouts import take_timeout
 from dex.engine.server.tokens import ANYBODY, check
 from dex.wcl.errors import DexError, NotFound
 from dex.wcl.scopes import Scope
@@ -124,6 +125,7 @@ class _Path:
         try:
             may = _permission(route, exchange)
             _check_path(scope["raw_path"])
+            take_timeout(scope["headers"])
             if route.body is not None:
                 check_is_json(_text(first(scope["headers"], b"content-type")))
             body = (await receive())["body"]  # type: ignore[typeddict-item]  # it was read whole before

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 
 from dex.engine.machine import MUTATIONS
 from dex.engine.protocol import Node
+from dex.engine.remote.trying import may_be_applied
 from dex.engine.server.commits import SharedCommits
 from dex.engine.server.journalwatch import JournalWatch
+from dex.engine.server.timeouts import SECONDS
 from dex.wcl.commands import Command, GetRow, ShowFreshness
 from dex.wcl.errors import DexError, RequestTimeoutError, RPCLockConflict, Unavailable
 from dex.wcl.scopes import scope_of
@@ -148,7 +150,7 @@ class Dispatcher:
         if type(command) is GetRow and not command.strict:
             return self.engine.execute(command)  # type: ignore[return-value]  # R by the command's own declaration
         if type(command) in MUTATIONS:
-            (result,) = await self._in_time(self.commits.write((command,)))
+            (result,) = await self._in_time(self.commits.write((command,)), (command,))
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # as above
@@ -209,7 +211,7 @@ class Dispatcher:
             except DexError as error:
                 return [error]
         if all(type(command) in MUTATIONS for command in commands):
-            return await self._in_time(self.commits.write(commands))
+            return await self._in_time(self.commits.write(commands), commands)
         results = await self._within(self._lanes, lambda: self.engine.execute_many(commands), commands)
         self.lock_conflicts += sum(isinstance(result, RPCLockConflict) for result in results)
         return results
@@ -219,26 +221,38 @@ class Dispatcher:
         lane = lanes.of(commands)
         doing: Coroutine[Any, Any, R] = lane.run(work)
         if lane is not lanes.waiting:
-            return await self._in_time(doing)
+            return await self._in_time(doing, commands)
         if all(scope_of(command) == "read" for command in commands):
             doing = self._unless_stopping(doing)
         waits_ms: int = sum(getattr(command, "wait_ms", 0) for command in commands)
-        return await self._in_time(doing, waits_ms / 1000)
+        return await self._in_time(doing, commands, waits_ms / 1000)
 
-    async def _in_time(self, doing: Awaitable[R], waits: float = 0.0) -> R:
-        """Give what comes of it, which may take some seconds more where it waits.
+    async def _in_time(self, doing: Awaitable[R], commands: Sequence[Command[Any]], waits: float = 0.0) -> R:
+        """Give what comes of commands, which may take some seconds more where they wait.
 
         Raises:
             RequestTimeoutError: it takes longer.
+            Unavailable: it takes longer than who asks waits.
         """
+        most = self._seconds + waits
+        seconds = min(most, SECONDS.get())
         try:
-            async with asyncio.timeout(self._seconds + waits):
+            async with asyncio.timeout(seconds):
                 return await doing
         except TimeoutError as error:
+            if seconds < most:
+                raise self._overrun(commands, seconds) from error
             raise RequestTimeoutError(
-                f"the request took longer than {self._seconds + waits:g} s, and may or may not be carried out",
+                f"the request took longer than {most:g} s, and may or may not be carried out",
                 "look before you repeat it",
             ) from error
+
+    def _overrun(self, commands: Sequence[Command[Any]], seconds: float) -> Unavailable:
+        """Give the error for what takes longer than who asks waits, with what holds it up where that is known."""
+        told = self.engine.hindrance() or f"this takes longer than the {seconds:.2g} s that were given"
+        if any(scope_of(command) != "read" for command in commands):
+            return may_be_applied(f"{told}, and the write may have been applied")
+        return Unavailable(told, "try again, or raise --timeout")
 
     def close(self) -> None:
         """Finish what was accepted, then end the threads; long polls end when the engine is closed."""

@@ -20,7 +20,8 @@ Durable StateStores, Feeds and Flows over HTTP.
 
 Keys and payloads are bytes: as JSON they are text where they are UTF-8, else `{"bytes": "<base64>"}`. In a path a
 slash that belongs to a name is written `%2F`. Streams are newline-delimited JSON; an error in the middle of one is its
-last line. A path that takes no such method answers 405, and any error has the form of `Failure`.
+last line. A path that takes no such method answers 405, and any error has the form of `Failure`. Who waits for a
+certain time only sends it as `X-Dex-Timeout`, in seconds, and is told then what holds the answer up.
 """
 _TAGS = {
     "commands": "Any statement of WCL and any typed command.",

@@ -215,6 +215,14 @@ def test_a_request_that_takes_too_long_is_given_up(server: Server, monkeypatch: 
         asyncio.run(ask())
 
 
+@pytest.mark.spec("K-02")
+@pytest.mark.parametrize("told", ["soon", "-1", "1e3", ""])
+def test_a_time_that_is_no_number_is_refused(http: httpx.Client, told: str) -> None:
+    answer = http.get("/v1/state-stores", headers={"x-dex-timeout": told})
+    assert answer.status_code == 400
+    assert "X-Dex-Timeout is not a number of seconds" in answer.json()["error"]["message"]
+
+
 @pytest.mark.spec("K-01")
 def test_sync_that_has_ended_makes_a_server_unready(server: Server) -> None:
     class Ended:
