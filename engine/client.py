@@ -176,9 +176,10 @@ def connect(
 ) -> Client:
     """Give a client of `target`: a directory, made on first use, for the embedded engine, or the URL of a server.
 
-    Several URLs, with commas between them, are tried in turn; `token` is what they know the client by. `timeout` is
-    how many seconds a command may wait. `sync_config` is the file with the Attribute Stores that Flows may be started
-    with, as `dex sync run` takes it (spec: Y-04); a server has its own.
+    Several URLs, with commas between them, are tried in turn; a put, an append or a start then gets an id of its own
+    where it has none, so that one whose answer is lost is sent to the next and done once. `token` is what they know the
+    client by. `timeout` is how many seconds a command may wait. `sync_config` is the file with the Attribute Stores
+    that Flows may be started with, as `dex sync run` takes it (spec: Y-04); a server has its own.
 
     Raises:
         InputError: a URL that is none of HTTP, or an argument of another type or that a server cannot take.
@@ -195,7 +196,8 @@ def connect(
 
         if sync_config is not None:
             raise InputError("a server has its own sync_config", "pass one with a directory only")
-        return Client(RemoteEngine(parse_endpoints(target), token=token, timeout=timeout))
+        endpoints = parse_endpoints(target)
+        return Client(RemoteEngine(endpoints, token=token, timeout=timeout, own_ids=len(endpoints) > 1))
     from dex.engine.local import LocalEngine
     from dex.engine.sync.storenames import StoreNames
 

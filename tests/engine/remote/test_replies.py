@@ -12,7 +12,7 @@ import pytest
 
 import dex
 from dex.engine.client import Client
-from dex.wcl.commands import PutRow, ShowStateStores
+from dex.wcl.commands import AppendRecords, FeedRecord, PutRow, ShowStateStores
 from dex.wcl.commands.flows import InvokeRpc
 from dex.wcl.errors import DexError, InputError, Refused, Unavailable
 from tests.certificates import make_pair
@@ -170,14 +170,26 @@ def test_a_write_whose_reply_is_lost_is_not_sent_again(start) -> None:
 
 @pytest.mark.spec("X-01", "K-07")
 def test_a_write_that_a_gateway_answers_for_is_not_sent_to_another_server(start) -> None:
-    """A 502 does not say what became of the request behind it (cases 45, 47)."""
+    """A 502 does not say what became of the request behind it, and a call of an RPC has no id (cases 45, 47)."""
     gateway = start([answer("502 Bad Gateway", b"<html>no upstream</html>", "text/html")])
     other = start([answer("200 OK", b"{}")])
-    error = failure(dex.connect(f"{gateway.url},{other.url}"), put=True)
-    assert isinstance(error, Unavailable)
-    assert "502" in str(error)
-    assert "may have been applied" in str(error)
+    with dex.connect(f"{gateway.url},{other.url}") as client, pytest.raises(Unavailable) as caught:
+        client.execute(InvokeRpc(flow_id="f", rpc="r"))
+    assert "502" in str(caught.value)
+    assert "may have been applied" in str(caught.value)
     assert other.requests == []
+
+
+@pytest.mark.spec("K-07", "S-07")
+def test_a_record_whose_reply_is_lost_goes_to_the_next_server_by_an_id_of_its_own(start) -> None:
+    """A program that names several servers need not make ids for it (case 47)."""
+    lost = start([b""])
+    other = start([answer("200 OK", b'{"first_seq":7,"seq":7,"replayed":true}')])
+    with dex.connect(f"{lost.url},{other.url}") as client:
+        appended = client.execute(AppendRecords(feed="f", records=[FeedRecord(key=b"k")]))
+    assert appended.replayed
+    assert other.requests == lost.requests
+    assert b'"mutation_id":"' in lost.requests[0]
 
 
 @pytest.mark.spec("X-01", "S-07")
