@@ -35,9 +35,18 @@ def owner(connection: sqlite3.Connection) -> Owner:
 
 
 def change_owner(surroundings: Apply, record: OwnerChanged) -> Outcome:
-    """Apply a take-over; one that comes after a newer one changes nothing."""
-    if record.epoch <= owner(surroundings.connection).epoch:
-        return Outcome(None, wrote=False)
+    """Apply a take-over.
+
+    Raises:
+        Unavailable: its epoch is not above that of the last one.
+    """
+    newest = owner(surroundings.connection).epoch
+    if record.epoch <= newest:
+        raise Unavailable(
+            f"another node took the partition over first (epoch {record.epoch}, now {newest})",
+            "try again",
+            reason="deposed",
+        )
     surroundings.connection.execute(
         "UPDATE owner SET epoch = ?, node = ?, url = ?", (record.epoch, record.node, record.url)
     )

@@ -7,6 +7,7 @@ from nats.js import api
 
 from dex.engine.cluster.link import Link
 
+_NO_STREAM = 10059
 _OTHER_REVISION = (10071, 10164)
 
 
@@ -30,8 +31,8 @@ class Bucket:
         self._options = options
         self.name = name
 
-    async def make(self) -> None:
-        """Make the stream where there is none."""
+    async def make(self) -> bool:
+        """Make the stream where there is none; tell whether there was none."""
         try:
             await self._link.js.stream_info(self.name)
         except nats.js.errors.NotFoundError:
@@ -44,12 +45,20 @@ class Bucket:
                     **self._options,
                 )
             )
+            return True
+        return False
 
     async def read(self, key: str) -> Value:
-        """Give a value as one of the servers has it, which may be the one before."""
+        """Give a value as one of the servers has it, which may be the one before.
+
+        Raises:
+            NotFoundError: there is no such stream.
+        """
         try:
             message = await self._link.js.get_last_msg(self.name, f"{self.name}.{key}")
-        except nats.js.errors.NotFoundError:
+        except nats.js.errors.NotFoundError as error:
+            if error.err_code == _NO_STREAM:
+                raise
             return Value(b"", 0)
         return Value(message.data or b"", message.seq or 0)
 

@@ -1,22 +1,31 @@
 """Keys of a bucket that one process holds for a while: who owns a partition, and which names are in use (spec: K-05).
 
-The revision at which a lease was taken only ever rises, so it is an epoch. A lease is judged by its holder's own
+The revision at which a lease was taken rises as long as there is the bucket, so it is an epoch. A bucket that was lost
+counts anew; then the epoch is moved above the last one that the journal knows. A lease is judged by its holder's own
 monotonic clock, from before it was asked for.
 """
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
+import nats.js.errors
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.bucket import Bucket
 from dex.engine.cluster.link import LINK_ERRORS, Link
 
+R = TypeVar("R")
+
+_log = logging.getLogger("dex.cluster")
 _TRY_SECONDS = 2.0
+# More than the renewals of one ownership, each of which is a token for the tables of sync.
+_STEP = 1_000_000_000
+_GONE = (nats.js.errors.NotFoundError, nats.js.errors.NoStreamResponseError)
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,19 +45,34 @@ class Found(NamedTuple):
 
 
 class Lease:
-    """One key, as this process sees it: the epoch it was taken in, the revision of the last renewal, and its end."""
+    """One key, as this process sees it: the epoch it was taken in, the revision of the last renewal, and its end.
+
+    `token` rises with each renewal, and is above all of those who held the key before.
+    """
 
     def __init__(self, bucket: "Leases", key: str) -> None:
         self._bucket = bucket
         self._key = key
+        self._moved_by = 0
         self.revision = 0
-        self.epoch = 0
         self.until = 0.0
+        self.epoch = 0
 
     @property
     def seconds(self) -> float:
         """How long it lasts without renewal."""
         return self._bucket.seconds
+
+    @property
+    def token(self) -> int:
+        """The revision of the last renewal, moved as the epoch is."""
+        return self.revision + self._moved_by
+
+    def move_above(self, newest: int) -> None:
+        """Move an epoch that is not above the newest one of the journal: the bucket was lost, and counts anew."""
+        if self.epoch <= newest:
+            self._moved_by = newest + _STEP - self.revision
+            self.epoch = self.token
 
     @property
     def is_held(self) -> bool:
@@ -65,6 +89,7 @@ class Lease:
         revision = await self._bucket.write(self._key, holder, expected=expected)
         if revision is None:
             return False
+        self._moved_by = 0
         self.epoch = self.revision = revision
         self.until = asked + self._bucket.seconds
         return True
@@ -104,6 +129,15 @@ class Leases:
         """Make the bucket where there is none."""
         await self._bucket.make()
 
+    async def _lasting(self, work: Callable[[], Awaitable[R]]) -> R:
+        """Do some work on the bucket, which is made anew first where somebody has deleted it meanwhile."""
+        try:
+            return await work()
+        except _GONE:
+            if await self._bucket.make():
+                _log.warning("stream %s was lost, and is made anew: who owns what is settled again", self.name)
+            return await work()
+
     def lease(self, key: str) -> Lease:
         """Give a key to be taken."""
         return Lease(self, key)
@@ -140,7 +174,8 @@ class Leases:
         Raises:
             TimeoutError, NatsError: nobody knows.
         """
-        return await self._bucket.write(key, msgspec.json.encode(holder), expected=expected, lasts=self.seconds)
+        data = msgspec.json.encode(holder)
+        return await self._lasting(lambda: self._bucket.write(key, data, expected=expected, lasts=self.seconds))
 
     async def tell(self, key: str, holder: Holder | None, seconds: float) -> None:
         """Write a key whatever it holds, for some seconds; `None` says that it holds nobody.
@@ -149,7 +184,7 @@ class Leases:
             TimeoutError, NatsError: nobody knows.
         """
         data = b"" if holder is None else msgspec.json.encode(holder)
-        await self._bucket.write(key, data, lasts=seconds)
+        await self._lasting(lambda: self._bucket.write(key, data, lasts=seconds))
 
     async def under(self, prefix: str) -> list[Holder]:
         """Give all holders of keys that begin with a prefix, in order of their names.
@@ -157,7 +192,8 @@ class Leases:
         Raises:
             TimeoutError, NatsError: none of the servers answers.
         """
-        known = await self._link.js.stream_info(self.name, subjects_filter=f"{self.name}.{prefix}.>")
+        subjects = f"{self.name}.{prefix}.>"
+        known = await self._lasting(lambda: self._link.js.stream_info(self.name, subjects_filter=subjects))
         keys = sorted(subject.removeprefix(f"{self.name}.") for subject in known.state.subjects or ())
         found = [await self.read(key) for key in keys]
         return [each.holder for each in found if each.holder is not None]
@@ -185,6 +221,6 @@ class Leases:
         Raises:
             TimeoutError, NatsError: none of them answers.
         """
-        value = await self._bucket.read(key)
+        value = await self._lasting(lambda: self._bucket.read(key))
         holder = msgspec.json.decode(value.data, type=Holder) if value.data else None
         return Found(holder, value.revision)

@@ -242,6 +242,10 @@ class Ownership:
                 await self._hand_over(part, lease)
                 return _LOOK_SECONDS
             await lease.renew(self._holder)
+            if lease.is_held and lease.epoch != part.writer.owner.epoch:
+                # What another node sent while it had the lease, and was committed after this one took over.
+                await self._in_thread(self._step_down, part)
+                await self._in_thread(self._step_up, part, lease)
             return min(self._leases.seconds / 5, _LOOK_SECONDS * 2)
         found = await self._leases.read(f"partition.{number}")
         self._known[number] = _with_epoch(found)
@@ -272,6 +276,7 @@ class Ownership:
 
     def _step_up(self, part: Partition, lease: Lease) -> None:
         """Tell the journal, then act as the owner."""
+        lease.move_above(part.writer.owner.epoch)
         try:
             part.writer.take_over(OwnerChanged(epoch=lease.epoch, node=self._holder.node, url=self._holder.url))
         except DexError as error:

@@ -1,7 +1,7 @@
 """Who writes a partition's Attributes to the user's tables: its owner, by the partition's lease (spec: K-05, Y-16).
 
-The revision of the lease is the fencing token. It rises with every renewal, and that of a new owner is above all of
-the old one's, as the journal servers count it.
+The token of the lease is the fencing token. It rises with every renewal, and that of a new owner is above all of the
+old one's.
 """
 
 import threading
@@ -29,7 +29,7 @@ class PartitionLease:
     @property
     def held(self) -> Held | None:
         """The lease, while this node owns the partition and its token is not spent."""
-        token = self._lease.revision
+        token = self._lease.token
         if not self._lease.is_held or token <= self._spent:
             return None
         return Held(self._cluster_id, token, self._lease.epoch, self._lease.until)

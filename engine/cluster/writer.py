@@ -23,7 +23,7 @@ from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.machine import MUTATIONS
-from dex.engine.owner import OwnerChanged, not_owner
+from dex.engine.owner import Owner, OwnerChanged, not_owner, owner
 from dex.engine.remote.trying import may_be_applied
 from dex.engine.writer import Pass, Writer
 from dex.wcl.errors import DexError, Unavailable
@@ -54,6 +54,8 @@ class ReplicatedWriter:
         self.fault: BaseException | None = None
         self.applied = 0
         self.writes = 0
+        # Who owns the partition at the position that was applied.
+        self.owner = Owner(0, "", "")
         # Gives the epoch in which this node owns the partition, or raises Unavailable.
         self.epoch: Callable[[], int] = _no_owner
 
@@ -61,8 +63,9 @@ class ReplicatedWriter:
         """Begin to apply what the stream has."""
         heads: list[journal.Head] = []
 
-        def look(_connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
+        def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
             heads.append(head)
+            self.owner = owner(connection)
             return False
 
         self._inner.run(look)
@@ -111,7 +114,7 @@ class ReplicatedWriter:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
 
         Raises:
-            Unavailable: that did not come about in time.
+            Unavailable: that did not come about in time, or another node was first.
         """
         deadline = time.monotonic() + self._timeout
         (verdict,) = self._wait(self._publish(journal.encode_record(record), deadline, 0), deadline)
@@ -213,12 +216,15 @@ class ReplicatedWriter:
     def _apply(self, messages: Sequence[Committed]) -> int:
         """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""
         verdicts: list[Any | DexError] = []
+        owners: list[Owner] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
             verdicts[:] = apply_messages(connection, known, head, messages)
+            owners[:] = [owner(connection)]
             return False
 
         self._inner.run(work)
+        self.owner = owners[-1]
         with self._reached:
             self.applied = messages[-1].seq
             self._reached.notify_all()
