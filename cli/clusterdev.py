@@ -1,11 +1,9 @@
 """`dex cluster dev`: three journal servers and three nodes on loopback, all gone when it ends, however it ends."""
 
 import fcntl
-import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -14,113 +12,72 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from dex.cli.devnode import DevNode, how_it_ended
 from dex.cli.session import Session
 from dex.engine.cluster.servers import JournalServers
-from dex.wcl.errors import DexError, Unavailable
+from dex.wcl.errors import Refused, Unavailable
 
 _NODES = 3
-_START_SECONDS = 90.0
 _STOP_SECONDS = 30.0
 _LOOK_SECONDS = 0.2
-_TOLD_LINES = 5
-_DEX = "import sys; from dex.cli.main import main; sys.exit(main())"
-_OPTIONS = ("flows", "sync-config", "context", "config")
 
 
 class _Stopped(BaseException):
-    """SIGTERM came."""
+    """SIGTERM or SIGHUP came."""
 
 
 def run_cluster(session: Session) -> None:
-    """Run a cluster until Ctrl-C or SIGTERM, and tell where it is.
+    """Run a cluster until Ctrl-C, SIGTERM or SIGHUP, and tell where it is.
 
     Raises:
-        DexError: a part of it does not start, or ends by itself.
+        DexError: a part of it does not start, or no node comes up any more.
         KeyboardInterrupt: it was Ctrl-C.
     """
     with ExitStack() as stack:
         try:
-            stack.enter_context(_stopped_by_sigterm())
+            stack.enter_context(_stopped_by_signals())
             folder = stack.enter_context(_folder(session))
             group = stack.enter_context(_group())
             servers = JournalServers(folder / "journal", group)
             stack.callback(servers.stop)
             session.note("starting three journal servers and three nodes")
             servers.start()
-            nodes = [_Node(f"node-{number}", folder, group) for number in range(1, _NODES + 1)]
+            names = [f"node-{number}" for number in range(1, _NODES + 1)]
+            nodes = [DevNode(name, folder, group, session, servers.urls) for name in names]
             stack.callback(_stop, nodes)
             for node in nodes:
-                node.start(session, servers.urls)
+                node.start()
             endpoint = ",".join(node.wait_until_ready() for node in nodes)
             session.out.result({"endpoint": endpoint, "data_dir": str(folder)})
             session.out.flush()
             session.note(f"try: dex cluster status --endpoint {endpoint}")
-            while True:
-                time.sleep(_LOOK_SECONDS)
-                for node in nodes:
-                    node.check()
+            processes = ", ".join(f"{node.name} is process {node.pid}" for node in nodes)
+            session.note(f"end one to see the others go on, it is started again: {processes}")
+            _watch(session, servers, nodes)
         except _Stopped:
             return
 
 
-class _Node:
-    """One `dex serve` of the cluster."""
+def _watch(session: Session, servers: JournalServers, nodes: Sequence[DevNode]) -> None:
+    """Start again whatever ends, for ever: who tries a cluster out ends a part of it on purpose.
 
-    def __init__(self, name: str, folder: Path, group: int) -> None:
-        self.name = name
-        self._data_dir = folder / name
-        self._log = folder / f"{name}.log"
-        self._group = group
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self, session: Session, servers: Sequence[str]) -> None:
-        """Start; it is ready a little later."""
-        options = [f"--{name}={session.flags[name]}" for name in _OPTIONS if session.flags.get(name)]
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-c", _DEX, "serve", "--port", "0", "--node", self.name),
-                    *(f"--data-dir={self._data_dir}", *options),
-                ],
-                env={**os.environ, "DEX_CLUSTER": ",".join(servers)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                process_group=self._group,
-            )
-
-    def wait_until_ready(self) -> str:
-        """Wait until it serves, and give its URL.
-
-        Raises:
-            Unavailable: it does not come up.
-        """
-        deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline:
-            self.check()
-            for line in self._lines():
-                if line.startswith("{") and "url" in (told := json.loads(line)):
-                    return str(told["url"])
-            time.sleep(_LOOK_SECONDS)
-        raise self._failed("does not come up")
-
-    def check(self) -> None:
-        """Look whether it runs.
-
-        Raises:
-            Unavailable: with the end of its log.
-        """
-        if self.process is not None and self.process.poll() is not None:
-            raise self._failed("has ended")
-
-    def _failed(self, what: str) -> DexError:
-        return Unavailable(f"{self.name} {what}: {' '.join(self._lines()[-_TOLD_LINES:])}", "")
-
-    def _lines(self) -> list[str]:
-        return self._log.read_text(encoding="utf-8", errors="replace").rpartition("\n")[0].splitlines()
+    Raises:
+        Unavailable: no node comes up any more.
+    """
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        for server in servers.servers:
+            code = None if server.process is None else server.process.poll()
+            if code is not None:
+                session.tell(f"{server.name} {how_it_ended(code)}; starting it again")
+                server.start()
+        for node in nodes:
+            node.look()
+        if all(node.is_lost for node in nodes):
+            raise Unavailable("no node comes up any more", "")
 
 
-def _stop(nodes: Sequence[_Node]) -> None:
+def _stop(nodes: Sequence[DevNode]) -> None:
     running = [node.process for node in nodes if node.process is not None]
     for process in running:
         process.terminate()
@@ -139,6 +96,7 @@ def _folder(session: Session) -> Iterator[Path]:
 
     Raises:
         Unavailable: another one does.
+        Refused: it has files of something else, or cannot be made.
     """
     chosen = session.flags.get("data-dir")
     if chosen is None:
@@ -146,8 +104,18 @@ def _folder(session: Session) -> Iterator[Path]:
             yield Path(temporary)
         return
     folder = Path(chosen).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "cluster.lock").open("wb") as lock:
+    lock_path = folder / "cluster.lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_foreign = not lock_path.exists() and any(folder.iterdir())
+    except OSError as error:
+        raise Refused(f"{folder} cannot be used: {error.strerror}", "choose another --data-dir") from error
+    if is_foreign:
+        raise Refused(
+            f"{folder} has files that are not of `dex cluster dev`",
+            "choose an empty or a new --data-dir, or leave it out",
+        )
+    with lock_path.open("wb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -174,8 +142,8 @@ def _group() -> Iterator[int]:
 
 
 @contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM raise meanwhile."""
+def _stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM raise meanwhile, and SIGHUP, of a terminal that is closed, unless whoever started this ignores it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -183,8 +151,12 @@ def _stopped_by_sigterm() -> Iterator[None]:
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _Stopped
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -26,6 +27,16 @@ def _running(dex: Dex, *arguments: str) -> Iterator[tuple["subprocess.Popen[byte
     finally:
         process.kill()
         process.communicate(timeout=_PATIENCE)
+
+
+def _read_until(process: "subprocess.Popen[bytes]", told: str) -> list[str]:
+    """Give what it says on standard error up to a line that has some text."""
+    assert process.stderr is not None
+    lines: list[str] = []
+    while not lines or told not in lines[-1]:
+        lines.append(process.stderr.readline().decode())
+        assert lines[-1], lines
+    return lines
 
 
 def _wait_until_gone(processes: list[psutil.Process]) -> None:
@@ -86,6 +97,53 @@ def _status(dex: Dex, endpoint: str) -> None:
 def _owners(dex: Dex, endpoint: str) -> set[str | None]:
     partitions = dex.ok("cluster", "status", "--endpoint", endpoint).json["partitions"]
     return {partition["owner"] for partition in partitions}
+
+
+@pytest.mark.spec("K-07", "K-09", "X-03")
+def test_a_node_that_is_killed_is_told_of_in_words_and_started_again_while_the_others_go_on(dex: Dex) -> None:
+    """Its address stays, and the Flows that were named are known. A terminal that closes ends all of it."""
+    flows = str(Path(__file__).parents[2] / "samples" / "order_flow.py")
+    with _running(dex, "--flows", flows) as (process, endpoint):
+        told = _read_until(process, "end one to see")
+        children = psutil.Process(process.pid).children(recursive=True)
+        node = next(child for child in children if "node-2" in child.cmdline())
+        assert f"node-2 is process {node.pid}" in told[-1]
+        assert "OrderFlow" in dex.ok("flow", "types", "--endpoint", endpoint).text
+        node.kill()
+        dex.ok("feed", "define", "events", "--endpoint", endpoint)
+        told = _read_until(process, "node-2 serves again")
+        assert told[0] == "node-2 was ended by SIGKILL; starting it again\n"
+        second = endpoint.split(",")[1]
+        assert f"serves again at {second}, as process" in told[-1]
+        assert "events" in dex.ok("feed", "list", "--endpoint", second).text
+        children = psutil.Process(process.pid).children(recursive=True)
+        server = next(child for child in children if "journal-1" in " ".join(child.cmdline()))
+        server.kill()
+        assert _read_until(process, "journal-1")[-1] == "journal-1 was ended by SIGKILL; starting it again\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(_PATIENCE) == 0
+        _wait_until_gone(children)
+
+
+@pytest.mark.spec("K-09", "X-03")
+def test_a_cluster_that_does_not_come_up_says_why_in_words(dex: Dex) -> None:
+    """What its nodes say is a log for machines."""
+    done = dex("cluster", "dev", "--sync-config", "nowhere.yaml")
+    assert done.code == 4
+    assert "node-1 does not come up: it has ended with exit code 2: " in done.err
+    assert "nowhere.yaml" in done.err
+    assert "{" not in done.err
+
+
+@pytest.mark.spec("K-09")
+def test_a_directory_of_something_else_is_not_taken_for_a_cluster_to_try(dex: Dex) -> None:
+    """And nothing is put into it."""
+    (dex.home / "letters").mkdir()
+    (dex.home / "letters" / "draft").write_text("Dear")
+    done = dex("cluster", "dev", "--data-dir", "letters")
+    assert done.code == 1
+    assert "letters has files that are not of `dex cluster dev`; choose an empty or a new --data-dir" in done.err
+    assert [path.name for path in (dex.home / "letters").iterdir()] == ["draft"]
 
 
 @pytest.mark.spec("K-09")

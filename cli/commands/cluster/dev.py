@@ -12,8 +12,9 @@ dex cluster dev --data-dir ./cluster --flows orders.py
 def run(ctx: Ctx) -> None:
     """Start a cluster on this machine, to try one out.
 
-    Three journal servers and three nodes run on loopback until Ctrl-C or SIGTERM. Their files are in a temporary
-    directory that is deleted at the end, or in --data-dir and found again the next time.
+    Three journal servers and three nodes run on loopback until Ctrl-C or SIGTERM; one that ends is started again. Their
+    files are in a temporary directory that is deleted at the end, or in --data-dir and found again the next time. The
+    nodes know the Flows of --flows, and the stores of --sync-config.
     """
     try:
         from dex.cli.clusterdev import run_cluster
