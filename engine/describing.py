@@ -5,7 +5,6 @@ from operator import attrgetter
 from dex.engine.catalog import Store, feed_summary, summary
 from dex.engine.clock import iso
 from dex.engine.feeds import totals as feed_totals
-from dex.engine.freshness import current
 from dex.engine.reader import Snapshot
 from dex.engine.stores import reads
 from dex.engine.stores.materialise import is_behind, last_seq, unique_conflicts
@@ -84,4 +83,4 @@ def show_freshness(snapshot: Snapshot, _command: ShowFreshness) -> Freshness:
     """Tell the journal's last position, and how current the store is that lags most behind it (spec: P-01)."""
     live = (store for store in snapshot.catalog.stores.values() if not store.dropped)
     lags = [reads.freshness(snapshot, store) for store in live if store.feed is not None]
-    return min(lags, key=attrgetter("applied_seq"), default=current(snapshot.seq))
+    return min(lags, key=attrgetter("applied_seq"), default=snapshot.freshness(snapshot.seq))

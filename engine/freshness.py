@@ -1,19 +1,25 @@
 """The freshness evidence of an engine (spec: S-09)."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from dex.wcl.commands import Freshness
 from dex.wcl.errors import Conflict
+
+Evidence: TypeAlias = Callable[[int, int], Freshness]
+"""Gives the freshness of an answer from the position it has, and the last one that the file has."""
 
 _EMBEDDED = "embedded"
 
 
-def current(seq: int) -> Freshness:
-    """Give the freshness of an answer that has everything that is committed."""
-    return Freshness(seq, seq, 0, _EMBEDDED)
-
-
-def lagging(applied_seq: int, committed_seq: int) -> Freshness:
-    """Give the freshness of an answer that lacks what was committed after `applied_seq`."""
+def embedded(applied_seq: int, committed_seq: int) -> Freshness:
+    """Give the freshness of an answer where the file has all that is committed."""
     return Freshness(applied_seq, committed_seq, committed_seq - applied_seq, _EMBEDDED)
+
+
+def current(seq: int) -> Freshness:
+    """Give the freshness of what a mutation at `seq` gives."""
+    return Freshness(seq, seq, 0, _EMBEDDED)
 
 
 def index_behind(store: str, lag: str, how_fresh: Freshness) -> Conflict:

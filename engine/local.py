@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dex.engine import describing, feeds, vitals
 from dex.engine.clock import Clock, SystemClock
 from dex.engine.directories import refuse_nodes
-from dex.engine.freshness import index_behind
+from dex.engine.freshness import Evidence, embedded, index_behind
 from dex.engine.home import Home
 from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.machine import MUTATIONS
@@ -74,6 +74,7 @@ class LocalEngine:
         registry: "Callable[[], Registry] | None" = None,
         attribute_stores: Collection[str] = (),
         replicate: "Callable[[Writer], Writer] | None" = None,
+        evidence: Evidence = embedded,
     ) -> None:
         self.path: Path = database_path(data_dir)
         if replicate is None:
@@ -83,7 +84,7 @@ class LocalEngine:
         self._attribute_stores = attribute_stores
         self._clock = clock or SystemClock()
         self._housekeeping = Housekeeping(self._clock, retention or Retention())
-        self._readers = Readers(self.path, timeout)
+        self._readers = Readers(self.path, timeout, evidence)
         writer = Writer(self.path, self._clock, timeout, self._wake, self._readers.turn, durable=replicate is None)
         self._writer = writer if replicate is None else replicate(writer)
 
@@ -256,12 +257,12 @@ class LocalEngine:
         deadline = self._clock.monotonic() + command.wait_ms / 1000
         while True:
             with self._readers.snapshot() as snapshot:
-                how_fresh = reads.freshness(snapshot, snapshot.catalog.store(command.store))
-                if how_fresh.behind == 0:
+                reached, last = reads.reached(snapshot, snapshot.catalog.store(command.store)), snapshot.seq
+                if reached == last:
                     return reads.look_up_in(snapshot, command, kind)
             if self._clock.monotonic() >= deadline:
-                lag = f"is {how_fresh.behind} positions behind after {command.wait_ms} ms"
-                raise index_behind(command.store, lag, how_fresh)
+                lag = f"is {last - reached} positions behind after {command.wait_ms} ms"
+                raise index_behind(command.store, lag, self._readers.evidence(reached, last))
             self._writer.run(self._housekeeping.one_pass())
 
 

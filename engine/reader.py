@@ -12,10 +12,12 @@ from typing import Self
 
 from dex.engine import catalog
 from dex.engine.catalog import Catalog
+from dex.engine.freshness import Evidence, embedded
 from dex.engine.home import Home
 from dex.engine.sqlite.connection import is_missing, open_database
 from dex.engine.sqlite.errors import translate
 from dex.engine.sqlite.scripts import open_empty
+from dex.wcl.commands import Freshness
 from dex.wcl.errors import Unavailable
 
 _SEEN = "SELECT version, (SELECT max(seq) FROM journal) FROM catalog"
@@ -67,6 +69,10 @@ class Snapshot:
         """The journal's last position at this moment, 0 where there is none."""
         return self._look()
 
+    def freshness(self, applied_seq: int) -> Freshness:
+        """Tell how fresh an answer is that has this moment's `applied_seq`."""
+        return self._readers.evidence(applied_seq, self.seq)
+
     def _look(self) -> int:
         if self._seq is None:
             version, seq = self.connection.execute(_SEEN).fetchone()
@@ -87,15 +93,16 @@ class Snapshot:
 
 
 class Readers:
-    """Connections for reading, taken by one thread at a time and kept for the next.
+    """Connections for reading, taken by one thread at a time and kept for the next; `evidence` tells how fresh it is.
 
     Who has but a few short statements to execute holds `turn` meanwhile. Python's interpreter lock is passed on at each
     statement; threads that go through theirs at the same time wake one another at each of them, on two cores at half
     the speed of one.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float, evidence: Evidence = embedded) -> None:
         self.path = path
+        self.evidence = evidence
         self.turn = threading.Lock()
         self._timeout = timeout
         self._idle: list[Reader] = []

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dex.engine.catalog import Store
-from dex.engine.freshness import current, lagging
 from dex.engine.postings import from_column, to_column
 from dex.engine.reader import Readers, Snapshot
 from dex.engine.stores.keys import undeclared
@@ -35,7 +34,7 @@ def look_up(readers: Readers, command: Any, kind: LookUp) -> Any:
         if store is not None and store.feed is None and not store.dropped:
             found = reader.connection.execute(*kind.query(store, command)).fetchall()
             if found[0][0] == reader.catalog.version:
-                return kind.answer(store, found, current(found[0][1]))
+                return kind.answer(store, found, readers.evidence(found[0][1], found[0][1]))
     except sqlite3.Error:
         pass  # the table went with a clear that this reader has not seen, or the snapshot below meets the fault again
     finally:
@@ -129,7 +128,12 @@ def named_values(names: tuple[str, ...], found: tuple[Any, ...], first: int) -> 
 
 def freshness(snapshot: Snapshot, store: Store) -> Freshness:
     """Tell how current a store's rows are: feed-sourced ones may lag behind their feed (spec: S-11)."""
+    return snapshot.freshness(reached(snapshot, store))
+
+
+def reached(snapshot: Snapshot, store: Store) -> int:
+    """Give the position that a store's rows have, of those that the file has."""
     if store.feed is None or store.dropped:
-        return current(snapshot.seq)
+        return snapshot.seq
     applied = applied_seq(snapshot.connection, store, store.feed)
-    return current(snapshot.seq) if applied is None else lagging(applied, snapshot.seq)
+    return snapshot.seq if applied is None else applied
