@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from dex.engine.clock import Clock
 from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.link import Link
@@ -61,12 +62,12 @@ class Cluster:
         self.urls: dict[str, str] = {}
         self._running: dict[str, ExitStack] = {}
 
-    def join(self, node: str, /, **settings: Any) -> ClusterEngine:
-        """Start a node and its server; one that was here before finds its files."""
+    def join(self, node: str, /, *, clock: Clock | None = None, **settings: Any) -> ClusterEngine:
+        """Start a node and its server, with a clock of its own if need be; one that was here before finds its files."""
         told = ClusterSettings(**{"node": node, **self._settings, **settings})
         with ExitStack() as stack:
             front = stack.enter_context(some_front())
-            engine = ClusterEngine(self.folder / node, told, **self._options)
+            engine = ClusterEngine(self.folder / node, told, **{"clock": clock, **self._options})
             stack.callback(engine.close)
             engine.serve_at(front.url)
             stack.enter_context(front.serving(engine))

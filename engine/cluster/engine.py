@@ -15,6 +15,7 @@ from dex.engine.cluster import identity, monitors
 from dex.engine.cluster.attempts import Attempts
 from dex.engine.cluster.bootstrap import Bootstrap
 from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
+from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.merging import MERGED
@@ -92,13 +93,14 @@ class ClusterEngine:
         self.ownership: Ownership
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
+        held_clock = JournalClock(clock or SystemClock())
         self.partitions = [
             Partition(
                 number,
                 settings,
                 data_dir,
                 self._link,
-                clock=clock or SystemClock(),
+                clock=held_clock,
                 timeout=timeout,
                 retention=retention,
                 registry=registry,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dex.engine.clock import Clock
+from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.stream import Stream
@@ -37,7 +37,7 @@ class Partition:
         data_dir: Path,
         link: Link,
         *,
-        clock: Clock,
+        clock: JournalClock,
         timeout: float,
         retention: Retention | None,
         registry: "Callable[[], Registry] | None",

@@ -11,9 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 import nats.js.errors
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
+from dex.engine.cluster.journalclock import bounded
 from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.outbox import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition, Refused
@@ -45,17 +47,27 @@ class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Committed(NamedTuple):
-    """A message of the stream: its position, its id, and what was published."""
+    """A message of the stream: its position, its id, and what was published.
+
+    `taken_at` is the time in ms at which the stream's leader took it, and `at` the one that it counts with.
+    """
 
     seq: int
     message_id: str
     at: int
     record: bytes
     epoch: int
+    taken_at: int
 
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_message = msgspec.msgpack.Decoder(Message).decode
+
+
+def _committed(seq: int, message: Msg, taken_at: int) -> Committed:
+    told = decode_message(message.data)
+    message_id = (message.headers or {}).get(MESSAGE_ID, "")
+    return Committed(seq, message_id, bounded(told.at, taken_at), told.record, told.epoch, taken_at)
 
 
 class Stream:
@@ -177,13 +189,13 @@ class Stream:
             batch.append(await subscription.next_msg(timeout=None))  # it is there, and a timer costs as much as it
         found = []
         for message in batch:
-            seq = message.metadata.sequence.stream
+            metadata = message.metadata
+            seq = metadata.sequence.stream
             if seq <= reached:
                 continue
             if seq != reached + 1:
                 return None
-            told = decode_message(message.data)
-            found.append(Committed(seq, (message.headers or {}).get(MESSAGE_ID, ""), told.at, told.record, told.epoch))
+            found.append(_committed(seq, message, round(metadata.timestamp.timestamp() * 1000)))
             reached = seq
         self.committed(reached)
         return found

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from dex.engine import catalog, journal
-from dex.engine.clock import Clock
 from dex.engine.cluster.applying import NOTHING, apply_messages
 from dex.engine.cluster.barriers import Barriers
+from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
@@ -37,7 +37,7 @@ _REST_SECONDS = 0.2
 class ReplicatedWriter:
     """Publishes mutations and applies what is committed. `applied` is the position that this node has reached."""
 
-    def __init__(self, inner: Writer, stream: Stream, link: Link, clock: Clock, timeout: float) -> None:
+    def __init__(self, inner: Writer, stream: Stream, link: Link, clock: JournalClock, timeout: float) -> None:
         self._inner = inner
         self.stream = stream
         self._link = link
@@ -231,6 +231,7 @@ class ReplicatedWriter:
         for message, verdict in zip(messages, verdicts, strict=True):
             sending = self._waiting.get(message.message_id)
             if sending is not None:
+                self._clock.heard(message.at, message.taken_at)
                 sending.give(verdict)
         return self.applied
 

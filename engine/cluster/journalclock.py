@@ -1,0 +1,69 @@
+"""The time of a node, held to that of the journal servers: the journal's time only rises, and one wrong clock would
+move it for all (spec: K-03).
+"""
+
+import logging
+import time
+
+from dex.engine.clock import Clock
+
+_log = logging.getLogger("dex.cluster")
+
+MOST_AHEAD_MS = 60_000
+"""How far a record's time may be ahead of the moment at which a journal server took it."""
+
+# It goes on while the machine sleeps, where there is such a clock.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def bounded(at: int, taken_at: int) -> int:
+    """Give the time in ms that a record counts with, on every node alike."""
+    return min(at, taken_at + MOST_AHEAD_MS)
+
+
+class JournalClock:
+    """A clock that is never ahead of the journal's by more than that, once it has heard of it. Of any thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began: int | None = None
+        self._has_told = False
+
+    def now_ms(self) -> int:
+        """Give the time in milliseconds."""
+        now = self._clock.now_ms()
+        if self._began is None:
+            return now
+        journal = self._began + _steady_ms()
+        if now > journal + MOST_AHEAD_MS:
+            self._tell(now - journal, "ahead of")
+        return bounded(now, journal)
+
+    def monotonic(self) -> float:
+        """Give the time in seconds on a clock that only goes forward."""
+        return self._clock.monotonic()
+
+    def new_id(self) -> str:
+        """Give an id that nobody else has."""
+        return self._clock.new_id()
+
+    def heard(self, at: int, taken_at: int) -> None:
+        """Take note of the time that the journal servers had lately, when they took what was sent here at another."""
+        began = taken_at - _steady_ms()
+        self._began = began if self._began is None else max(self._began, began)
+        if taken_at - at > MOST_AHEAD_MS:
+            self._tell(taken_at - at, "behind")
+
+    def _tell(self, ms: int, where: str) -> None:
+        """Say once that a clock is wrong."""
+        if not self._has_told:
+            self._has_told = True
+            _log.warning(
+                "this machine's clock is %d s %s the journal servers' clocks: set them right, with NTP",
+                ms // 1000,
+                where,
+            )
+
+
+def _steady_ms() -> int:
+    return time.clock_gettime_ns(_STEADY) // 1_000_000
