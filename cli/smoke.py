@@ -5,9 +5,10 @@ Names are temporary ones and new for every run, so that runs do not meet and dro
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dex.cli.deadline import Expired
+from dex.cli.deadline import Expired, deadline
 from dex.cli.smokeflows import FLOW_CHECKS, clean_flows
 from dex.cli.smoketarget import Mismatch, Target, expect
 from dex.wcl.commands import (
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from dex.engine.protocol import Engine
 
 
+_CLEANING_SECONDS = 2.0
+
+
 class Result(NamedTuple):
     """What a check gave."""
 
@@ -62,7 +66,7 @@ def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = (
     """Run every check in order, then `more`; `run` makes the names of this run its own, which are dropped at the end.
 
     A check after a failed one is run all the same, but none after one that is forbidden: nothing was made by then,
-    and all that follow need as much. When the time is up there is none left for cleaning up.
+    and all that follow need as much. When the time is up a little more is taken for dropping what was made.
 
     Raises:
         Expired: naming the check that was under way.
@@ -76,6 +80,8 @@ def run_checks(engine: "Engine", run: str, more: Sequence[tuple[str, Check]] = (
             if isinstance(error, Forbidden):
                 return
     except Expired:
+        with suppress(Expired, DexError, Mismatch), deadline(_CLEANING_SECONDS):
+            _cleanup(target)
         raise
     except BaseException:
         _attempt("cleanup", _cleanup, target)
