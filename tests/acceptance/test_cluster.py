@@ -74,6 +74,14 @@ def _status(dex: Dex, endpoint: str) -> None:
     assert [node["name"] for node in status["nodes"]] == _NODES
     table = dex.ok("cluster", "status", "-o", "table", "--endpoint", endpoint).text
     assert all(f"behind {name}" in table for name in _NODES)
+    assert "null" not in table
+    frames = dex.start("cluster", "status", "--watch", "-o", "table", "--endpoint", endpoint)
+    assert frames.stdout is not None
+    lines = [frames.stdout.readline().decode() for _ in range(2 * len(table.splitlines()) + 2)]
+    assert lines[len(table.splitlines())] == "\n"
+    assert lines[len(table.splitlines()) + 1] == lines[0]
+    frames.send_signal(signal.SIGINT)
+    frames.communicate(timeout=_PATIENCE)
     watching = dex.start("cluster", "status", "--watch", "-o", "ndjson", "--endpoint", endpoint)
     assert watching.stdout is not None
     assert all(json.loads(watching.stdout.readline())["journal"] for _ in range(2))
@@ -133,6 +141,14 @@ def test_a_cluster_that_does_not_come_up_says_why_in_words(dex: Dex) -> None:
     assert "node-1 does not come up: it has ended with exit code 2: " in done.err
     assert "nowhere.yaml" in done.err
     assert "{" not in done.err
+
+
+@pytest.mark.spec("K-03", "X-03")
+def test_journal_servers_that_are_none_are_a_matter_of_usage(dex: Dex) -> None:
+    """Nobody waits for them to answer."""
+    done = dex("serve", "--cluster", "http://127.0.0.1:9", "--node", "a")
+    assert done.code == 2
+    assert "it does not begin with nats://" in done.err
 
 
 @pytest.mark.spec("K-09")

@@ -26,15 +26,15 @@ def run(
     """Tell how all nodes and partitions stand.
 
     Any node answers. `behind` is how many committed positions a node has not applied yet, for each node that answered;
-    the owner of a partition works its Flows.
+    the owner of a partition works its Flows. The exit code is 0 whenever a node answers, also where others do not, or
+    the journal: a script looks at `alive`, `owner`, `fault` and `journal` of the JSON.
     """
     session = ctx.obj
     _show(session, session.engine.execute(ShowCluster()))
     while watch:
         time.sleep(_SECONDS)
         status = session.engine.execute(ShowCluster())
-        if session.form == "table" and sys.stdout.isatty():
-            session.out.raw(_CLEAR)
+        session.out.raw(_between(session.form))
         _show(session, status)
 
 
@@ -55,6 +55,17 @@ def _tables(session: Session, status: ClusterStatus) -> None:
     answered = [node.name for node in status.nodes if node.alive]
     columns = ["partition", "owner", "epoch", "committed", "snapshot", *(f"behind {name}" for name in answered)]
     out.items([_row(partition) for partition in status.partitions], columns)
+    for partition in status.partitions:
+        for copy in partition.copies:
+            if copy.fault:
+                out.line(f"fault of partition {partition.number} on {copy.node}: {copy.fault}")
+
+
+def _between(form: str) -> bytes:
+    """Give what stands between two looks: on a terminal the second takes the place of the first."""
+    if form == "table":
+        return _CLEAR if sys.stdout.isatty() else b"\n"
+    return b"---\n" if form == "yaml" else b""
 
 
 _NODE = ["node", "url", "state"]
@@ -67,8 +78,9 @@ def _state(node: ClusterNode) -> str:
 
 
 def _row(partition: ClusterPartition) -> dict[str, Any]:
-    behind = {f"behind {copy.node}": copy.fault or copy.behind for copy in partition.copies}
-    return {
+    """Give the cells of a partition; what there is none of is empty."""
+    behind = {f"behind {copy.node}": "fault" if copy.fault else copy.behind for copy in partition.copies}
+    row = {
         "partition": partition.number,
         "owner": partition.owner,
         "epoch": partition.epoch,
@@ -76,3 +88,4 @@ def _row(partition: ClusterPartition) -> dict[str, Any]:
         "snapshot": partition.snapshot,
         **behind,
     }
+    return {name: value for name, value in row.items() if value is not None}
