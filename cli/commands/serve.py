@@ -103,15 +103,16 @@ def _node(session: Session, servers: str, name: str | None) -> "ClusterEngine":
     """Give the engine of a node of a cluster.
 
     Raises:
-        InputError: it has no name.
+        InputError: it has no name, or a server no address.
         DexError: a library is missing.
     """
     if not name:
         raise InputError("a node of a cluster needs a name", "give each node its own: --node NAME")
-    from dex.engine.cluster.settings import ClusterSettings
+    from dex.engine.cluster.settings import ClusterSettings, parse_servers
 
+    settings = ClusterSettings(servers=parse_servers(servers), node=name)
     try:
-        return session.open_node(ClusterSettings(servers=tuple(servers.split(",")), node=name))
+        return session.open_node(settings)
     except ImportError as error:
         raise DexError(
             f"a cluster needs {error.name}, which is not installed", "install dex with its extra `cluster`"

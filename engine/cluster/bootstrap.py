@@ -16,7 +16,7 @@ from typing import Any
 from nats.js import api
 
 from dex.engine.cluster.applying import NOTHING
-from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.snapshot import Manifest, SnapshotStore
 from dex.engine.cluster.stream import Stream, decode_message
 from dex.engine.sqlite.connection import database_path
@@ -144,7 +144,9 @@ class Bootstrap:
                     raise
                 newest = again
             except LINK_ERRORS as error:
-                raise Unavailable(f"the snapshot cannot be read or kept: {error}", "try again later") from error
+                raise Unavailable(
+                    f"the snapshot cannot be read or kept: {in_words(error)}", "try again later"
+                ) from error
             else:
                 return newest
 

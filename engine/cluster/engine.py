@@ -267,7 +267,7 @@ class ClusterEngine:
     def hindrance(self) -> str:
         """Tell for how long the journal has taken nothing of what waits, or that it has no owner for Flows."""
         told = max(self.partitions, key=lambda part: part.writer.waited).hindrance()
-        return told or ("" if self.ownership.is_heard else _UNHEARD)
+        return told or (_UNHEARD if self.ownership.unheard > self.settings.lease_seconds / 2 else "")
 
     def _patience(self, command: Command[Any]) -> float:
         """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""

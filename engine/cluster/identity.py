@@ -51,7 +51,7 @@ def adopt(identity: Identity, data_dir: Path) -> None:
     """Check that a data directory is this cluster's; a new one is from now on.
 
     Raises:
-        FailedPrecondition: it is another cluster's, or does not tell whose it is.
+        FailedPrecondition: it is another cluster's, does not tell whose it is, or tells it wrongly.
         Refused: it cannot be written.
     """
     path = data_dir / NODE_FILE
@@ -63,6 +63,12 @@ def adopt(identity: Identity, data_dir: Path) -> None:
         ) from error
     if found == identity:
         return
+    if found is not None and found.cluster_id == identity.cluster_id:
+        raise FailedPrecondition(
+            f"{path} was edited: it has {found.partitions} partitions and {found.replicas} replicas, and the cluster"
+            f" has {identity.partitions} and {identity.replicas}",
+            f"put {encode(identity).decode()} back into it",
+        )
     if found is not None or any(data_dir.glob(f"{PARTITION_FOLDER}*")):
         whose = f"cluster {found.cluster_id}" if found is not None else "a cluster that it does not name"
         raise FailedPrecondition(

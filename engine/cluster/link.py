@@ -8,12 +8,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import nats
 import uvloop
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
+from nats.js.errors import APIError
 
 from dex.engine.cluster.settings import hide_credentials
 from dex.wcl.errors import Refused, Unavailable
@@ -22,6 +24,22 @@ R = TypeVar("R")
 
 LINK_ERRORS = (TimeoutError, NatsError, OSError)
 """What calls of the journal servers raise where nobody answers."""
+
+
+def in_words(error: BaseException) -> str:
+    """Say what an error of `LINK_ERRORS` means; the client library's own texts are for those who know it."""
+    if isinstance(error, APIError):
+        return error.description or "they have no leader"
+    if isinstance(error, NatsError):
+        return (
+            "no answer in time"
+            if isinstance(error, TimeoutError)
+            else "none of them can be reached, or they have no leader"
+        )
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or "no answer in time"
+
 
 _log = logging.getLogger("dex.cluster")
 _CONNECT_SECONDS = 10.0
@@ -81,7 +99,10 @@ class Link:
         if not connecting.done():
             connecting.cancel()
             if refused.is_set():
-                raise Refused(f"the journal servers at {where} refuse the credentials", "check --cluster")
+                found = [server for server in self._servers if await _refuses(server)] or self._servers
+                raise Refused(
+                    f"the journal servers refuse the credentials: {', '.join(map(_who, found))}", "check --cluster"
+                )
         try:
             self.nc = await connecting
         except (asyncio.CancelledError, TimeoutError, OSError, NatsError) as error:
@@ -157,12 +178,34 @@ class Link:
         await self.loop.shutdown_default_executor()
 
 
+async def _refuses(server: str) -> bool:
+    """Tell whether a server does not know the credentials that its address has."""
+    client = NatsClient()
+    try:
+        await client.connect(server, allow_reconnect=False, connect_timeout=2, error_cb=_untold)
+    except LINK_ERRORS as error:
+        return "authorization" in str(error).lower()
+    finally:
+        await client.close()
+    return False
+
+
+async def _untold(_error: Exception) -> None:
+    return
+
+
+def _who(server: str) -> str:
+    user = urlsplit(server).username
+    return f"{hide_credentials(server)} {f'user {user!r}' if user else 'whoever has none'}"
+
+
 async def _insist(work: Callable[[], Coroutine[Any, Any, R]], until: float) -> R:
     while True:
         try:
             return await work()
         except LINK_ERRORS as error:
             if time.monotonic() > until:
-                told = hide_credentials(str(error) or type(error).__name__)
-                raise Unavailable(f"the journal servers do not answer: {told}", "see their logs") from error
+                raise Unavailable(
+                    f"the journal servers do not answer: {in_words(error)}", "see that they run, and their logs"
+                ) from error
             await asyncio.sleep(_REST_SECONDS)

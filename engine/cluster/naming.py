@@ -11,7 +11,7 @@ from uuid import uuid4
 from zlib import crc32
 
 from dex.engine.cluster.leases import Holder, Leases
-from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.wcl.errors import Unavailable
 
 _RETRY_SECONDS = 0.02
@@ -39,7 +39,7 @@ class Naming:
                 self._link.call(self._take(held, name, time.monotonic() + seconds), seconds + _MARGIN_SECONDS)
             except LINK_ERRORS as error:
                 raise Unavailable(
-                    f"the name {name!r} could not be taken: {str(error) or 'it takes too long'}", "try again later"
+                    f"the name {name!r} could not be taken: {in_words(error)}", "try again later"
                 ) from error
             yield
         finally:

@@ -58,7 +58,10 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class Outbox:
-    """The messages of one node to one stream. `on_answer` is told each position that is committed."""
+    """The messages of one node to one stream. `on_answer` is told each position that is committed.
+
+    `refusal` is why the stream took nothing last, in its own words; empty where it took something, or did not say.
+    """
 
     def __init__(self, link: Link, subject: str, on_answer: Callable[[int], None]) -> None:
         self._link = link
@@ -70,6 +73,7 @@ class Outbox:
         self._is_woken = False
         self._inbox = ""
         self._since: float | None = None
+        self.refusal = ""
 
     def put(self, messages: Sequence[Sending]) -> None:
         """Send messages, after those that were put before; from any thread."""
@@ -124,8 +128,10 @@ class Outbox:
             return  # answered before, or nobody is there to take it
         answer = _decode(message.data)
         if answer.error is not None:
-            _log.warning("the journal does not take a write: %s", answer.error.get("description"))
+            self.refusal = str(answer.error.get("description"))
+            _log.warning("the journal does not take a write: %s", self.refusal)
             return
+        self.refusal = ""
         del self._flying[message_id]
         self._since = time.monotonic() if self._flying else None
         self._on_answer(answer.seq)
@@ -140,6 +146,5 @@ class Outbox:
                 self._new.remove(sending)
             if not self._flying:
                 self._since = None
-            sending.give(
-                may_be_applied(f"the journal {self._subject} has no quorum, and the write may still be committed")
-            )
+            reason = f"does not take a write: {self.refusal}" if self.refusal else "has no quorum"
+            sending.give(may_be_applied(f"the journal {self._subject} {reason}, and the write may still be committed"))

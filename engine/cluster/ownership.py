@@ -97,6 +97,11 @@ class Ownership:
         """Tell whether the journal servers have lately written what this node sent."""
         return self._name.is_held
 
+    @property
+    def unheard(self) -> float:
+        """How many seconds ago this node sent the last of its own writes that the journal servers have written."""
+        return max(0.0, time.monotonic() - self._name.until + self._name.seconds)
+
     def members(self) -> tuple[list[Holder], bool]:
         """Give the nodes that run, and those that vanished within a day without being stopped.
 

@@ -118,7 +118,8 @@ class Partition:
         waited = self.writer.waited
         if waited < _STALL_SECONDS:
             return ""
-        return f"the journal of partition {self.number} has taken no write for {waited:.1f} s: {NO_QUORUM}"
+        why = self.writer.refusal or NO_QUORUM
+        return f"the journal of partition {self.number} has taken no write for {waited:.1f} s: {why}"
 
     def evidence(self, applied_seq: int, committed_seq: int) -> Freshness:
         """Tell how fresh an answer of this node is, with what is known to be committed elsewhere."""

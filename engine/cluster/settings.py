@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
+from dex.wcl.errors import InputError
+
 PARTITIONS = 4
 REPLICAS = 3
 LEASE_SECONDS = 10.0
@@ -32,6 +34,30 @@ class ClusterSettings:
     lease_seconds: float = LEASE_SECONDS
     snapshot_positions: int = SNAPSHOT_POSITIONS
     kept_positions: int = KEPT_POSITIONS
+
+
+def parse_servers(text: str) -> tuple[str, ...]:
+    """Read the addresses of journal servers, with commas between them.
+
+    Raises:
+        InputError: one is not an address of NATS, or tells its monitor's port wrongly; nothing is connected to.
+    """
+    return tuple(_parse(part.strip()) for part in text.split(","))
+
+
+def _parse(server: str) -> str:
+    remedy = "write nats://USER:PASSWORD@HOST:PORT, several with commas between them, and ?monitor=PORT where not 8222"
+    shown = hide_credentials(server)
+    try:
+        address = urlsplit(server)
+        ports = [address.port, *map(int, parse_qs(address.query).get("monitor", []))]
+    except ValueError as error:
+        raise InputError(f"{shown!r} is not a journal server's address: a port is not a number", remedy) from error
+    if address.scheme not in ("nats", "tls"):
+        raise InputError(f"{shown!r} is not a journal server's address: it does not begin with nats://", remedy)
+    if not address.hostname or any(port is not None and not 0 < port < 65536 for port in ports):
+        raise InputError(f"{shown!r} is not a journal server's address: it has no host, or no such port", remedy)
+    return server
 
 
 def monitor_of(server: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from uuid import uuid4
 
 from dex.engine.cluster.leases import Holder, Leases
-from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, next_name
@@ -62,9 +62,7 @@ class Snapshotting:
         try:
             return [future.result(max(0.0, deadline - time.monotonic())) for future in taken]
         except LINK_ERRORS as error:
-            raise Unavailable(
-                f"no snapshot was taken: {str(error) or 'it takes too long'}", "try again later"
-            ) from error
+            raise Unavailable(f"no snapshot was taken: {in_words(error)}", "try again later") from error
         finally:
             for future in taken:
                 future.cancel()
@@ -85,7 +83,11 @@ class Snapshotting:
             try:
                 await self._look(part)
             except (DexError, *LINK_ERRORS) as error:
-                _log.warning("no snapshot of partition %d: %s", part.number, str(error) or type(error).__name__)
+                _log.warning(
+                    "no snapshot of partition %d: %s",
+                    part.number,
+                    error if isinstance(error, DexError) else in_words(error),
+                )
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _look(self, part: Partition) -> None:

@@ -83,6 +83,11 @@ class ReplicatedWriter:
         return self._outbox.waited
 
     @property
+    def refusal(self) -> str:
+        """Why the journal took nothing last, in its own words; empty where it took something, or did not say."""
+        return self._outbox.refusal
+
+    @property
     def commits(self) -> int:
         """How many transactions this node's file has had."""
         return self._inner.commits

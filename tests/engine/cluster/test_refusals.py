@@ -7,10 +7,10 @@ import pytest
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.monitors import check_sync
 from dex.engine.cluster.servers import JournalServers
-from dex.engine.cluster.settings import monitor_of
+from dex.engine.cluster.settings import monitor_of, parse_servers
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import DefineStateStore
-from dex.wcl.errors import FailedPrecondition, Refused
+from dex.wcl.errors import FailedPrecondition, InputError, Refused
 from tests.directories import fast_directory
 from tests.engine.cluster.conftest import check_equal, store_on
 from tests.engine.cluster.test_snapshots import HERE
@@ -52,6 +52,39 @@ def test_a_data_directory_of_another_cluster_or_of_none_that_it_names(used, jour
     (used.folder / "a" / "cluster.json").unlink()
     with pytest.raises(FailedPrecondition, match="does not name"):
         used.join("a")
+
+
+@pytest.mark.spec("K-03")
+def test_a_data_directory_whose_cluster_was_edited(used):
+    path = used.folder / "a" / "cluster.json"
+    right = path.read_text()
+    path.write_text(right.replace('"partitions":2', '"partitions":7'))
+    with pytest.raises(
+        FailedPrecondition, match=r"was edited: it has 7 partitions .*cluster has 2 and 3; put \{"
+    ) as caught:
+        used.join("a")
+    assert right in caught.value.remedy
+
+
+@pytest.mark.spec("K-03", "X-03")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://a",
+        "a:4222",
+        "nats://",
+        "nats://a:x",
+        "nats://a,",
+        "nats://a?monitor=x",
+        "nats://u:secret@",
+        "nats://a:0",
+    ],
+)
+def test_what_is_no_address_of_a_journal_server(text):
+    """Nothing is connected to, and no password shown."""
+    with pytest.raises(InputError, match=r"is not a journal server's address: .*; write nats://") as caught:
+        parse_servers(text)
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.spec("K-03")
@@ -135,6 +168,10 @@ def test_credentials_that_the_journal_servers_do_not_know(cluster, journal_serve
     with pytest.raises(Refused, match="refuse the credentials") as caught:
         cluster.join("a", servers=wrong)
     assert "dex:x" not in str(caught.value)
+    assert all(
+        f"127.0.0.1:{server.port}?monitor={server.monitor} user 'dex'" in str(caught.value)
+        for server in journal_servers.servers
+    )
 
 
 @pytest.mark.spec("K-03")
