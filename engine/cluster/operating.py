@@ -25,7 +25,7 @@ from dex.wcl.commands.cluster import (
     SnapshotCluster,
     SnapshotTaken,
 )
-from dex.wcl.errors import DexError, NotFound
+from dex.wcl.errors import DexError, FailedPrecondition, NotFound, Unavailable
 
 _ASK_SECONDS = 0.8
 _DRAIN_SECONDS = 30.0
@@ -50,6 +50,7 @@ class Operating:
         self._forwarding = forwarding
         self._snapshotting = snapshotting
         self._threads = ThreadPoolExecutor(_THREADS, "dex-operating")
+        self._is_asking = False
 
     def execute(self, command: Command[Any]) -> Any:
         """Carry out one of `OPERATIONS`.
@@ -74,7 +75,8 @@ class Operating:
             )
             for part in self._partitions
         ]
-        return NodeReport(node=self._settings.node, draining=self._ownership.draining, copies=copies)
+        draining = self._ownership.draining or self._is_asking
+        return NodeReport(node=self._settings.node, draining=draining, copies=copies)
 
     def _status(self, _command: ShowCluster) -> ClusterStatus:
         holders, journal = self._ownership.members()
@@ -129,9 +131,12 @@ class Operating:
 
         Raises:
             NotFound: there is no such node.
-            Unavailable: it does not answer, or something is not handed over in time.
+            FailedPrecondition: no other node could own its partitions.
+            Unavailable: it or the journal servers do not answer, or something is not handed over in time.
         """
         if command.node == self._settings.node:
+            if not self._ownership.draining:
+                self._find_heir()
             return NodeDrained(node=command.node, partitions=self._ownership.drain(_DRAIN_SECONDS))
         holders, _ = self._ownership.members()
         holder = next((holder for holder in holders if holder.node == command.node), None)
@@ -139,6 +144,32 @@ class Operating:
             known = ", ".join(holder.node for holder in holders)
             raise NotFound(f"no node is named {command.node!r}", f"the nodes are {known}", node=command.node)
         return self._forwarding.send(holder, command, _DRAIN_SECONDS + _ASK_SECONDS)
+
+    def _find_heir(self) -> None:
+        """Look whether another node can own what this one hands over.
+
+        Raises:
+            FailedPrecondition, Unavailable: as `_drain`.
+        """
+        # It tells others of it first: of two nodes that are drained at one moment one at least sees the other's drain.
+        self._is_asking = True
+        try:
+            holders, journal = self._ownership.members()
+            if not journal:
+                raise Unavailable(
+                    "the journal servers do not answer, and nothing can be handed over without them", "try again later"
+                )
+            others = [holder for holder in holders if holder.node != self._settings.node]
+            told = dict(zip((holder.node for holder in others), self._threads.map(self._ask, others), strict=True))
+        finally:
+            self._is_asking = False
+        hindrances = [f"{node} {_hindrance(report)}" for node, report in told.items()]
+        if not any(_hindrance(report) is None for report in told.values()):
+            raise FailedPrecondition(
+                f"{self._settings.node} is the only node that can own partitions"
+                f" ({', '.join(hindrances) or 'there is no other'})",
+                "start another one first, or one that is draining again; to stop all, stop this one with SIGTERM",
+            )
 
     def _snapshot(self, _command: SnapshotCluster) -> list[SnapshotTaken]:
         """Take a snapshot of each partition.
@@ -150,6 +181,15 @@ class Operating:
             SnapshotTaken(partition=taken.partition, position=taken.position, bytes=taken.bytes, node=taken.node)
             for taken in self._snapshotting.take(_SNAPSHOT_SECONDS)
         ]
+
+
+def _hindrance(report: NodeReport | None) -> str | None:
+    """Tell why a node can own no partition, None where it can."""
+    if report is None:
+        return "does not answer"
+    if report.draining:
+        return "is draining"
+    return "does not keep all partitions current" if any(copy.fault for copy in report.copies) else None
 
 
 OPERATIONS: dict[type[Command[Any]], Callable[[Operating, Any], Any]] = {

@@ -58,6 +58,7 @@ class Ownership:
         self._wakes = [asyncio.Event() for _ in partitions]
         self._given_until = [0.0] * len(partitions)
         self._handing: set[int] = set()
+        self._ungiven: set[int] = set()
         self.draining = False
         self.on_change: Callable[[Partition, bool], None] = lambda _part, _owns: None
         for part, lease in zip(partitions, self._held, strict=True):
@@ -121,7 +122,7 @@ class Ownership:
         Gives which they were.
 
         Raises:
-            Unavailable: that took too long.
+            Unavailable: that took too long, or the journal servers did not take note of it.
         """
         handed = [part.number for part in self._partitions if self._acting[part.number]]
         self._handing |= set(handed)
@@ -132,6 +133,12 @@ class Ownership:
             if time.monotonic() > deadline:
                 raise Unavailable("some partitions are not handed over yet", "see `dex cluster status`")
             time.sleep(0.01)
+        unheard = [number for number in handed if number in self._ungiven]
+        if unheard:
+            raise Unavailable(
+                f"the journal servers took no note that partitions {unheard} are given up",
+                f"other nodes own them {self._leases.seconds:g} s after those answer again at the latest",
+            )
         return handed
 
     def close(self) -> None:
@@ -272,7 +279,9 @@ class Ownership:
     async def _hand_over(self, part: Partition, lease: Lease) -> None:
         try:
             await self._in_thread(self._step_down, part)
+            self._ungiven.add(part.number)
             await lease.give()
+            self._ungiven.discard(part.number)
         finally:
             self._handing.discard(part.number)
 

@@ -18,6 +18,7 @@ def run(
     """Have a node hand its partitions over, before it is stopped.
 
     Other nodes own them within a second, and this one takes none any more until it is started again; it goes on to
-    answer whatever it is asked. A node that is stopped by SIGTERM does the same by itself.
+    answer whatever it is asked. The last one that can own partitions refuses. A node that is stopped by SIGTERM does
+    the same by itself.
     """
     ctx.obj.out.result(ctx.obj.engine.execute(DrainNode(node=node)))

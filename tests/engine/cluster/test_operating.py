@@ -10,7 +10,7 @@ from dex.engine.cluster.servers import JournalServers
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import Command, DefineStateStore, GetRow, PutRow
 from dex.wcl.commands.cluster import ClusterStatus, DrainNode, ShowCluster, ShowNode
-from dex.wcl.errors import NotFound, Refused
+from dex.wcl.errors import FailedPrecondition, NotFound, Refused
 from tests.clusterprocesses import NODES, ProcessCluster, process_cluster, wait_for
 
 
@@ -105,6 +105,18 @@ def test_a_drained_node_owns_nothing_until_it_is_started_again(cluster: ProcessC
     cluster["a"].stop()
     cluster["a"].start().wait_until_ready()
     assert cluster.wait_until_owned("a") == ["a", "a"]
+
+
+@pytest.mark.spec("K-09", "K-05")
+def test_the_last_node_that_can_own_partitions_refuses_to_be_drained(cluster: ProcessCluster) -> None:
+    """It says why the others cannot, and goes on to own all."""
+    with cluster["c"].engine() as engine:
+        engine.execute(DrainNode(node="a"))
+        cluster["b"].kill()
+        with pytest.raises(FailedPrecondition, match=r"only node that can own.*a is draining, b does not answer"):
+            engine.execute(DrainNode(node="c"))
+        assert cluster.wait_until_owned("c", but_by="b") == ["c", "c"]
+        assert not any(node.draining for node in engine.execute(ShowCluster()).nodes if node.name == "c")
 
 
 @pytest.mark.spec("K-09")

@@ -3,6 +3,7 @@
 import pytest
 
 from dex.wcl.commands import DefineStateStore, GetRow, PutRow
+from dex.wcl.commands.cluster import DrainNode
 from dex.wcl.errors import Conflict, Unavailable
 from tests.clusterprocesses import process_cluster, wait_for
 from tests.clusters import running_servers
@@ -31,7 +32,10 @@ def test_without_a_quorum_writes_end_plain_reads_go_on_and_nothing_acknowledged_
         assert row is not None
         assert row.payload == b"v"
         wait_for(lambda: not cluster["b"].status().journal, "the status to tell")
+        with pytest.raises(Unavailable, match="journal servers do not answer"):
+            engine.execute(DrainNode(node="a"))
         status = cluster["b"].status()
+        assert not any(node.draining for node in status.nodes)
         assert [(node.name, node.alive) for node in status.nodes] == [("a", True), ("b", True)]
         for server in lost:
             server.start()
