@@ -125,7 +125,7 @@ COMMANDS: Table = {
             "dev": "Start a cluster on this machine, to try one out.",
         },
     ),
-    "serve": "Serve the embedded engine over HTTP.",
+    "serve": "Serve the embedded engine over HTTP, or a node of a cluster.",
     "smoke": "Check the target end to end.",
     "config": ("Look at the settings.", {"show": "Show each setting with its origin."}),
     "context": (

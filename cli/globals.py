@@ -39,7 +39,12 @@ def _flag(*names: str, help: str) -> TyperOption:  # noqa: A002 - as above
 
 GLOBAL_OPTIONS = [
     _option("--data-dir", type=str, metavar="DIR", help="Directory of the embedded engine [DEX_DATA_DIR]."),
-    _option("--endpoint", type=str, metavar="URL", help="A server instead of the embedded engine [DEX_ENDPOINT]."),
+    _option(
+        "--endpoint",
+        type=str,
+        metavar="URL,…",
+        help="A server instead of the embedded engine, or a cluster's nodes [DEX_ENDPOINT].",
+    ),
     _option("--token", type=str, metavar="TOKEN", help="What the server knows you by [DEX_TOKEN]."),
     _option("--context", type=str, metavar="CONTEXT", help="Named settings to use [DEX_CONTEXT]."),
     _option("--config", type=str, metavar="FILE", help="Configuration file [DEX_CONFIG]."),

@@ -20,7 +20,7 @@ EXAMPLES = """
 dex serve
 dex serve --port 8080 --flows orders.py
 dex serve --sync-config sync.yaml
-dex serve --cluster nats://a,nats://b,nats://c --node one
+dex serve --cluster nats://a,nats://b,nats://c --node one --data-dir /var/lib/dex
 dex serve --host 0.0.0.0 --tokens tokens.yaml --tls-cert cert.pem --tls-key key.pem
 """
 
@@ -45,7 +45,7 @@ def run(
             metavar="URL,…",
             envvar="DEX_CLUSTER",
             show_envvar=False,
-            help="The journal servers of a cluster: nats://USER:PASSWORD@HOST [DEX_CLUSTER].",
+            help="Journal servers: nats://USER:PASSWORD@HOST[:PORT][?monitor=PORT] [DEX_CLUSTER].",
         ),
     ] = None,
     node: Annotated[
@@ -55,13 +55,17 @@ def run(
         bool, typer.Option("--insecure", help="Let others than this machine in without tokens or TLS.")
     ] = False,
 ) -> None:
-    """Serve the embedded engine over HTTP.
+    """Serve the embedded engine over HTTP, or a node of a cluster.
 
     Runs until Ctrl-C or SIGTERM; what was accepted is finished first. Steps of the Flow types that are loaded are
     worked here, and with --sync-config attributes are synced to their stores. Others use it with --endpoint.
 
     With --tokens whoever asks needs one, of scope read, write or admin; the file is read again when it changes.
     Beyond this machine tokens and TLS are required. The log on standard error is JSON, one line a request.
+
+    With --cluster and --node this is a node, whose --data-dir is its own; other nodes reach it at --host. Have the same
+    tokens on all nodes, as clients go on at another one when theirs is lost. `?monitor=PORT` of a journal server is the
+    port of its `http`, where that is not 8222.
     """
     session = ctx.obj
     if node and not cluster:

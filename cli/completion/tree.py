@@ -13,7 +13,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "subscriber": "Keep subscribers in order, in a sequentially chunked AttributeMap.",
         "sync": "Write Attributes of Flows to tables of your own PostgreSQL.",
         "cluster": "Run several nodes as one.",
-        "serve": "Serve the embedded engine over HTTP.",
+        "serve": "Serve the embedded engine over HTTP, or a node of a cluster.",
         "smoke": "Check the target end to end.",
         "config": "Look at the settings.",
         "context": "Keep named settings.",
@@ -318,7 +318,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
             "--tokens": ("FILE", "YAML list of {name, token, scope}."),
             "--tls-cert": ("FILE", "Certificate with its chain, PEM."),
             "--tls-key": ("FILE", "Its key, PEM."),
-            "--cluster": ("URL,…", "The journal servers of a cluster: nats://USER:PASSWORD@HOST [DEX_CLUSTER]."),
+            "--cluster": ("URL,…", "Journal servers: nats://USER:PASSWORD@HOST[:PORT][?monitor=PORT] [DEX_CLUSTER]."),
             "--node": ("NAME", "The name of this node in the cluster."),
             "--insecure": (None, "Let others than this machine in without tokens or TLS."),
         },
@@ -339,7 +339,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
 
 GLOBAL: dict[str, tuple[str | None, str]] = {
     "--data-dir": ("DIR", "Directory of the embedded engine [DEX_DATA_DIR]."),
-    "--endpoint": ("URL", "A server instead of the embedded engine [DEX_ENDPOINT]."),
+    "--endpoint": ("URL,…", "A server instead of the embedded engine, or a cluster's nodes [DEX_ENDPOINT]."),
     "--token": ("TOKEN", "What the server knows you by [DEX_TOKEN]."),
     "--context": ("CONTEXT", "Named settings to use [DEX_CONTEXT]."),
     "--config": ("FILE", "Configuration file [DEX_CONFIG]."),
