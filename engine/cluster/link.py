@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import nats
 import uvloop
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
@@ -49,6 +48,15 @@ _CLOSE_SECONDS = 5.0
 _MOVES = 8
 
 
+class _Client(NatsClient):
+    """The client, which closes a connection that was not answered as it should be before it makes the next."""
+
+    async def _connect_to_server(self, s: Any) -> None:
+        if self._transport:
+            self._transport.close()
+        await super()._connect_to_server(s)
+
+
 class Link:
     """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
 
@@ -78,8 +86,9 @@ class Link:
             if "authorization" in str(error).lower():
                 refused.set()
 
+        client = _Client()
         connecting = asyncio.create_task(
-            nats.connect(
+            client.connect(
                 servers=self._servers,
                 name=self._name,
                 error_cb=told,
@@ -104,12 +113,13 @@ class Link:
                     f"the journal servers refuse the credentials: {', '.join(map(_who, found))}", "check --cluster"
                 )
         try:
-            self.nc = await connecting
+            await connecting
         except (asyncio.CancelledError, TimeoutError, OSError, NatsError) as error:
             raise Unavailable(
                 f"no journal server answers at {where}", "check --cluster, and that nats-server runs there"
             ) from error
-        self.js = self.nc.jetstream(timeout=2)
+        self.nc = client
+        self.js = client.jetstream(timeout=2)
 
     async def move(self) -> None:
         """Connect to another of the servers, where there is one: this one may be cut off from the others."""

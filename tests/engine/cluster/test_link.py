@@ -1,6 +1,8 @@
 """The connection to the journal servers, and what is under way on it."""
 
 import asyncio
+import gc
+import warnings
 from threading import Event
 
 import nats.errors
@@ -8,6 +10,11 @@ import nats.js.errors
 import pytest
 
 from dex.engine.cluster.link import Link, in_words
+from dex.engine.cluster.servers import JournalServers
+from tests.clusters import journal_servers
+from tests.engine.sync.worker.running import until
+
+__all__ = ["journal_servers"]
 
 
 @pytest.mark.spec("K-03")
@@ -26,6 +33,28 @@ def test_what_takes_its_cancellation_for_an_error_does_not_keep_the_connection_f
     assert begun.wait(20)
     link.close()
     assert insisting.cancelled()
+
+
+@pytest.mark.spec("K-04")
+def test_a_server_that_breaks_off_leaves_no_connection_open(journal_servers: JournalServers) -> None:
+    async def break_off(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    broken = Link([], "broken")
+    server = broken.call(asyncio.start_server(break_off, "127.0.0.1", 0), 20)
+    url = f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    # The client takes the next at random.
+    link = Link([*[url] * 20, journal_servers.urls[0]], "moving")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        link.open()
+        link.call(link.nc.force_reconnect(), 20)
+        until(lambda: link.nc.is_connected)
+        gc.collect()
+        link.close()
+    broken.loop.call_soon_threadsafe(server.close)
+    broken.close()
+    assert [str(warning.message) for warning in caught] == []
 
 
 @pytest.mark.spec("X-03", "K-04")
