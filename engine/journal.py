@@ -83,6 +83,9 @@ class Head(NamedTuple):
 Row = tuple[int, int, int, bytes]
 """A row of the journal: position, time in ms, bytes of all records so far, and the record."""
 
+MarkedRow = tuple[int, int, int, bytes, int | None]
+"""A row of a replicated journal, with the mark of the message that it comes from."""
+
 
 class Entry(NamedTuple):
     """One journaled mutation with its position and time, and the record it was read from, whose digest counts."""
@@ -101,6 +104,11 @@ def decode_record(record: bytes) -> Any:
 def write(connection: sqlite3.Connection, entries: list[Row]) -> None:
     """Append rows inside the current transaction."""
     connection.executemany("INSERT INTO journal (seq, at, total, record) VALUES (?, ?, ?, ?)", entries)
+
+
+def write_marked(connection: sqlite3.Connection, entries: list[MarkedRow]) -> None:
+    """Append rows of a replicated journal inside the current transaction."""
+    connection.executemany("INSERT INTO journal (seq, at, total, record, mark) VALUES (?, ?, ?, ?, ?)", entries)
 
 
 def read(connection: sqlite3.Connection, after: int = 0) -> Iterator[Entry]:

@@ -8,6 +8,7 @@ import msgspec
 
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
+from dex.engine.cluster.continuity import mark_of
 from dex.engine.cluster.stream import Committed
 from dex.engine.owner import check_epoch
 from dex.engine.stores import rows
@@ -33,7 +34,7 @@ def apply_messages(
     new = messages[known_before:]
     mutations = [_decoded(message) for message in new]
     verdicts: list[Any | DexError] = [None] * known_before
-    entries: list[journal.Row] = []
+    entries: list[journal.MarkedRow] = []
     place, total = 0, head.total
     while place < len(new):
         end = _end_of_puts(new, mutations, place)
@@ -48,10 +49,10 @@ def apply_messages(
             else:
                 verdict, record = puts[index - place], message.record
             total += len(record)
-            entries.append((message.seq, surroundings.at, total, record))
+            entries.append((message.seq, surroundings.at, total, record, mark_of(message.message_id)))
             verdicts.append(verdict)
         place = end
-    journal.write(connection, entries)
+    journal.write_marked(connection, entries)
     return verdicts
 
 

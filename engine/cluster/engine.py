@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from dex.engine.clock import Clock, SystemClock
-from dex.engine.cluster import identity, monitors
+from dex.engine.cluster import birth, identity, monitors
 from dex.engine.cluster.attempts import Attempts
 from dex.engine.cluster.bootstrap import Bootstrap
 from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
@@ -125,11 +125,11 @@ class ClusterEngine:
         shared = Shared(self._link, name, replicas)
         leases = Leases(self._link, name, replicas, self.settings.lease_seconds)
         snapshots = SnapshotStore(self._link, shared, name, replicas)
-        for make in (shared.make, leases.make, snapshots.make):
+        streams = [part.stream for part in self.partitions]
+        cluster_id = birth.join(self._link, shared, streams, self.settings, self.data_dir)
+        for make in (leases.make, snapshots.make):
             self._link.insist(make, _START_SECONDS)
-        cluster_id = self._join(shared)
         for part in self.partitions:
-            self._link.insist(part.stream.make, _START_SECONDS)
             Bootstrap(self._link, part.stream, snapshots, cluster_id, part.engine.path.parent).run()
             part.writer.start()
         # By it the nodes know each other. Whoever may use the journal servers may read it, and could write to the
@@ -147,18 +147,6 @@ class ClusterEngine:
         self._operating = Operating(
             self.settings, self.partitions, self.ownership, self._forwarding, self._snapshotting
         )
-
-    def _join(self, shared: Shared) -> str:
-        """Check that this node and its files belong to the cluster, and give the cluster's id.
-
-        Raises:
-            FailedPrecondition: they do not.
-        """
-        proposed = identity.proposed(self.settings)
-        found = identity.decode(self._link.insist(partial(shared.once, "cluster", proposed), _START_SECONDS))
-        identity.check_settings(found, self.settings)
-        identity.adopt(found, self.data_dir)
-        return found.cluster_id
 
     def snapshot(self) -> list[Manifest]:
         """Take a snapshot of each partition now; gives the newest of each (spec: K-08).

@@ -47,6 +47,21 @@ def check_settings(identity: Identity, settings: ClusterSettings) -> None:
             )
 
 
+def kept(data_dir: Path) -> Identity | None:
+    """Give the cluster that a data directory is of, None where it does not tell.
+
+    Raises:
+        FailedPrecondition: what it tells cannot be read.
+    """
+    path = data_dir / NODE_FILE
+    try:
+        return decode(path.read_bytes()) if path.exists() else None
+    except (OSError, msgspec.DecodeError) as error:
+        raise FailedPrecondition(
+            f"{path} cannot be read: {error}", "start the node with an empty --data-dir; it takes a snapshot"
+        ) from error
+
+
 def adopt(identity: Identity, data_dir: Path) -> None:
     """Check that a data directory is this cluster's; a new one is from now on.
 
@@ -54,13 +69,7 @@ def adopt(identity: Identity, data_dir: Path) -> None:
         FailedPrecondition: it is another cluster's, does not tell whose it is, or tells it wrongly.
         Refused: it cannot be written.
     """
-    path = data_dir / NODE_FILE
-    try:
-        found = decode(path.read_bytes()) if path.exists() else None
-    except (OSError, msgspec.DecodeError) as error:
-        raise FailedPrecondition(
-            f"{path} cannot be read: {error}", "start the node with an empty --data-dir; it takes a snapshot"
-        ) from error
+    found, path = kept(data_dir), data_dir / NODE_FILE
     if found == identity:
         return
     if found is not None and found.cluster_id == identity.cluster_id:

@@ -69,6 +69,11 @@ class Link:
         self.nc: NatsClient
         self.js: JetStreamContext
 
+    @property
+    def where(self) -> str:
+        """Give the addresses of the journal servers, as they may be shown."""
+        return ", ".join(hide_credentials(server) for server in self._servers)
+
     def open(self) -> None:
         """Connect.
 
@@ -104,7 +109,6 @@ class Link:
         refusal = asyncio.create_task(refused.wait())
         await asyncio.wait([connecting, refusal], timeout=_CONNECT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         refusal.cancel()
-        where = ", ".join(hide_credentials(server) for server in self._servers)
         if not connecting.done():
             connecting.cancel()
             if refused.is_set():
@@ -116,7 +120,7 @@ class Link:
             await connecting
         except (asyncio.CancelledError, TimeoutError, OSError, NatsError) as error:
             raise Unavailable(
-                f"no journal server answers at {where}", "check --cluster, and that nats-server runs there"
+                f"no journal server answers at {self.where}", "check --cluster, and that nats-server runs there"
             ) from error
         self.nc = client
         self.js = client.jetstream(timeout=2)

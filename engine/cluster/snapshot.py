@@ -17,6 +17,7 @@ import nats.js.errors
 from nats.js import JetStreamContext, api
 from nats.js.object_store import ObjectStore
 
+from dex.engine.cluster.continuity import last_position
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.shared import Shared
 from dex.engine.sqlite.connection import SCHEMA_VERSION
@@ -28,7 +29,6 @@ _NAMES = ("a", "b")
 _ANSWER_SECONDS = 15.0
 _LEAST_SECONDS = 60.0
 _BYTES_PER_SECOND = 1_000_000
-_POSITION = "SELECT coalesce(max(seq), 0) FROM journal"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +42,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     cluster_id: str
     node: str
+    mark: int | None
 
 
 class Copy(NamedTuple):
-    """A copied file: its last position, its size, its digest and its schema version."""
+    """A copied file: its last position and the mark there, its size, its digest and its schema version."""
 
     position: int
+    mark: int | None
     bytes: int
     sha256: str
     schema: int
@@ -166,14 +168,14 @@ def copy_file(path: Path, into: Path) -> Copy:
         copy.execute("PRAGMA synchronous=OFF")
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, whatever is read of it
-        (position,) = copy.execute(_POSITION).fetchone()
+        position = last_position(copy)
         (schema,) = copy.execute("PRAGMA user_version").fetchone()
     digest, size = sha256(), 0
     with into.open("rb") as file:
         while block := file.read(_CHUNK_BYTES):
             digest.update(block)
             size += len(block)
-    return Copy(position, size, digest.hexdigest(), schema)
+    return Copy(*position, size, digest.hexdigest(), schema)
 
 
 def _restore(path: Path, manifest: Manifest) -> str | None:
@@ -183,7 +185,7 @@ def _restore(path: Path, manifest: Manifest) -> str | None:
     try:
         with closing(sqlite3.connect(path)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check").fetchone()
-            (position,) = connection.execute(_POSITION).fetchone()
+            (position,) = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
             connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.Error as error:
         return str(error)

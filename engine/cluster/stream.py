@@ -5,7 +5,6 @@ The sequence of the stream is the journal's position.
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -15,8 +14,9 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
+from dex.engine.cluster.continuity import OWNER, Continuity, Position, mark_of
 from dex.engine.cluster.journalclock import bounded
-from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outbox import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition, Refused
 
@@ -29,8 +29,6 @@ _DUPLICATE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
 _MOST_AT_ONCE = 1000
 _HEADER_BYTES = 1024
-# A leader that was deposed may tell of an earlier end until it notices.
-_DOUBT_SECONDS = 60.0
 _LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject")
 _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
 
@@ -80,15 +78,38 @@ class Stream:
         self.subject = f"{cluster}.journal.{partition}"
         self.partition = partition
         self.last_seq = 0
-        self._doubted: float | None = None
+        self.continuity = Continuity(link, self.name)
 
-    async def make(self) -> None:
-        """Make the stream where there is none.
+    async def join(self, cluster_id: str, *, is_made: bool) -> None:
+        """Find the stream of a cluster; where the streams of that are not made yet, make it.
 
         Raises:
-            FailedPrecondition: there is one that is configured otherwise.
+            FailedPrecondition: it is gone, another cluster's, or configured otherwise.
+            TimeoutError: as `Continuity.find`.
         """
-        wanted = api.StreamConfig(
+        wanted = self._config(cluster_id)
+        if not is_made:
+            await self._make(wanted)
+        self.continuity.cluster_id = cluster_id
+        info = await self.continuity.find()
+        for field in _MATTERS:
+            found, expected = getattr(info.config, field), getattr(wanted, field)
+            if found != expected:
+                raise FailedPrecondition(
+                    f"stream {self.name} of the journal has {field} {found}, and {expected} is needed",
+                    "somebody edited it: set that back with the nats tool, or use other journal servers",
+                )
+        self.last_seq = info.state.last_seq
+
+    async def _make(self, wanted: api.StreamConfig) -> None:
+        """Make the stream where there is none."""
+        try:
+            await self._link.js.stream_info(self.name)
+        except nats.js.errors.NotFoundError:
+            await self._link.js.add_stream(wanted)
+
+    def _config(self, cluster_id: str) -> api.StreamConfig:
+        return api.StreamConfig(
             name=self.name,
             subjects=[self.subject],
             num_replicas=self._replicas,
@@ -101,19 +122,8 @@ class Stream:
             discard=api.DiscardPolicy.NEW,
             duplicate_window=_DUPLICATE_SECONDS,
             deny_delete=True,
+            metadata={OWNER: cluster_id},
         )
-        try:
-            info = await self._link.js.stream_info(self.name)
-        except nats.js.errors.NotFoundError:
-            info = await self._link.js.add_stream(wanted)
-        for field in _MATTERS:
-            found, expected = getattr(info.config, field), getattr(wanted, field)
-            if found != expected:
-                raise FailedPrecondition(
-                    f"stream {self.name} of the journal has {field} {found}, and {expected} is needed",
-                    "somebody edited it: set that back with the nats tool, or use other journal servers",
-                )
-        self.last_seq = info.state.last_seq
 
     def encode(self, message: Message) -> bytes:
         """Give the form in which a message is published.
@@ -133,30 +143,37 @@ class Stream:
         """Take note of a position that is committed."""
         self.last_seq = max(self.last_seq, seq)
 
-    async def read(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> None:
-        """Read what follows a position, for ever; `on_batch` applies messages and gives the position it has reached.
+    async def read(self, after: Position, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
+        """Read what follows a position, for ever; `on_batch` applies messages.
 
         Raises:
-            FailedPrecondition: the stream begins later: what was between is gone.
+            FailedPrecondition: the stream begins later: what was between is gone; or as `Continuity.check`.
         """
         reached = after
 
-        async def apply(batch: Sequence[Committed]) -> int:
+        async def apply(batch: Sequence[Committed]) -> None:
             nonlocal reached
-            reached = await on_batch(batch)
-            return reached
+            await on_batch(batch)
+            reached = Position(batch[-1].seq, mark_of(batch[-1].message_id))
 
+        told = ""
         while True:
             try:
                 await self._follow(reached, apply)
             except LINK_ERRORS as error:
-                _log.info("reading %s again: %s", self.name, error)
+                if told != (told := in_words(error)):
+                    _log.info("reading %s again: %s", self.name, told)
                 await asyncio.sleep(0.1)
 
-    async def _follow(self, after: int, on_batch: Callable[[Sequence[Committed]], Awaitable[int]]) -> None:
+    async def _follow(self, after: Position, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
         """Read until something is amiss with the consumer."""
-        await self._check_begin(after)
-        config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after + 1)
+        state = await self.continuity.check(after, reading=True)
+        if state.first_seq > after.seq + 1:
+            raise FailedPrecondition(
+                f"stream {self.name} begins at {state.first_seq}, and this node has applied {after.seq}",
+                "start the node again, so that it takes a snapshot",
+            )
+        config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after.seq + 1)
         subscription = await self._link.js.subscribe(
             self.subject,
             stream=self.name,
@@ -164,73 +181,50 @@ class Stream:
             config=config,
             idle_heartbeat=_HEARTBEAT_SECONDS,
         )
-        reached = after
+        reached = after.seq
         try:
             while True:
-                batch = await self._next(subscription, reached)
+                batch = await self._next(subscription, after.seq, reached)
                 if batch is None:
                     return
                 if batch:
-                    reached = await on_batch(batch)
+                    await on_batch(batch)
+                    reached = batch[-1].seq
         finally:
             try:
                 await subscription.unsubscribe()
             except (NatsError, OSError) as error:
                 _log.debug("leaving a consumer of %s: %s", self.name, error)
 
-    async def _next(self, subscription: PushSubscription, reached: int) -> list[Committed] | None:
-        """Give what has come, nothing where all is quiet, or None where messages are missing."""
+    async def _next(self, subscription: PushSubscription, after: int, reached: int) -> list[Committed] | None:
+        """Give what has come, nothing where all is quiet, or None where the consumer does not go on from `reached`.
+
+        The client library makes a consumer that was lost anew, and its count begins anew then: meanwhile the stream may
+        have become another.
+        """
         try:
             batch = [await subscription.next_msg(timeout=_LOOK_SECONDS)]
         except TimeoutError:
-            await self.look()
-            return None if self.last_seq > reached else []
+            return [] if await self._look() == reached else None
         while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE:
             batch.append(await subscription.next_msg(timeout=None))  # it is there, and a timer costs as much as it
         found = []
         for message in batch:
             metadata = message.metadata
-            seq = metadata.sequence.stream
-            if seq <= reached:
-                continue
-            if seq != reached + 1:
+            reached += 1
+            if (metadata.sequence.stream, metadata.sequence.consumer) != (reached, reached - after):
                 return None
-            found.append(_committed(seq, message, round(metadata.timestamp.timestamp() * 1000)))
-            reached = seq
+            found.append(_committed(reached, message, round(metadata.timestamp.timestamp() * 1000)))
         self.committed(reached)
         return found
 
-    async def look(self) -> None:
+    async def _look(self) -> int:
         """Ask for the last position; the answer may be out of date, so it is for information only."""
-        info = await self._link.js.stream_info(self.name)
-        self.committed(info.state.last_seq)
+        seq = (await self._link.js.stream_info(self.name)).state.last_seq
+        self.committed(seq)
+        return seq
 
     async def purge(self, until: int) -> None:
         """Delete what is up to a position, which a verified snapshot has."""
         if until > 0:
             await self._link.js.purge_stream(self.name, seq=until + 1)
-
-    async def _check_begin(self, after: int) -> None:
-        """Look whether the stream goes on where this node is.
-
-        Raises:
-            FailedPrecondition: it begins later, or has ended before for longer than a server that was cut off may
-                tell so.
-            TimeoutError: it is told to have ended before.
-        """
-        state = (await self._link.js.stream_info(self.name)).state
-        if state.first_seq > after + 1:
-            raise FailedPrecondition(
-                f"stream {self.name} begins at {state.first_seq}, and this node has applied {after}",
-                "start the node again, so that it takes a snapshot",
-            )
-        if state.last_seq >= after:
-            self._doubted = None
-            return
-        self._doubted = self._doubted or time.monotonic()
-        if time.monotonic() - self._doubted > _DOUBT_SECONDS:
-            raise FailedPrecondition(
-                f"stream {self.name} ends at {state.last_seq}, and this node has applied {after}",
-                "it was purged, restored or made anew; use the journal servers that this node belongs to",
-            )
-        raise TimeoutError(f"its end is told to be {state.last_seq}, and {after} was applied")

@@ -17,6 +17,7 @@ from uuid import uuid4
 from dex.engine import catalog, journal
 from dex.engine.cluster.applying import NOTHING, apply_messages
 from dex.engine.cluster.barriers import Barriers
+from dex.engine.cluster.continuity import Position, last_position
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outbox import Outbox, Sending
@@ -61,17 +62,17 @@ class ReplicatedWriter:
 
     def start(self) -> None:
         """Begin to apply what the stream has."""
-        heads: list[journal.Head] = []
+        found: list[Position] = []
 
-        def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
-            heads.append(head)
+        def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, _head: journal.Head) -> bool:
+            found.append(last_position(connection))
             self.owner = owner(connection)
             return False
 
         self._inner.run(look)
-        self.applied = heads[-1].seq
+        self.applied = found[-1].seq
         self._tasks = [
-            self._link.submit(self.stream.read(self.applied, self._on_batch)),
+            self._link.submit(self.stream.read(found[-1], self._on_batch)),
             self._link.submit(self._outbox.run()),
         ]
         for task in self._tasks:
@@ -209,7 +210,7 @@ class ReplicatedWriter:
             )
             return verdicts.done.result()
 
-    async def _on_batch(self, messages: Sequence[Committed]) -> int:
+    async def _on_batch(self, messages: Sequence[Committed]) -> None:
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -218,7 +219,7 @@ class ReplicatedWriter:
                 _log.warning("applying %s: %s", self.stream.name, error)
                 await asyncio.sleep(_REST_SECONDS)
 
-    def _apply(self, messages: Sequence[Committed]) -> int:
+    def _apply(self, messages: Sequence[Committed]) -> None:
         """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""
         verdicts: list[Any | DexError] = []
         owners: list[Owner] = []
@@ -238,7 +239,6 @@ class ReplicatedWriter:
             if sending is not None:
                 self._clock.heard(message.at, message.taken_at)
                 sending.give(verdict)
-        return self.applied
 
     def _ended(self, task: "Future[None]") -> None:
         """Keep why this node does not go on with the stream."""

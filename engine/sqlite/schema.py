@@ -42,6 +42,12 @@ def m005_counts(db: Database) -> None:
     _run(db, "counts.sql")
 
 
+@migrations()
+def m006_marks(db: Database) -> None:
+    """Which messages of a cluster's stream were applied."""
+    _run(db, "marks.sql")
+
+
 def _run(db: Database, script: str) -> None:
     for statement in statements(script):
         db.execute(statement)

@@ -1,17 +1,22 @@
 """Fixtures of the cluster's tests."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 import pytest
+from nats.js import JetStreamContext
 
 from dex.engine.client import Client
 from dex.engine.cluster.engine import ClusterEngine
+from dex.engine.cluster.link import Link
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.statestore import StateStore
 from tests.clusters import Cluster, new_cluster
 from tests.engine.state import digest_of
+
+R = TypeVar("R")
 
 
 @pytest.fixture
@@ -19,6 +24,16 @@ def cluster(journal_servers: JournalServers) -> Iterator[Cluster]:
     """A cluster without nodes, which keeps little of its journal behind a snapshot."""
     with new_cluster(journal_servers, [], settings={"kept_positions": 5, "lease_seconds": 2.0}) as cluster:
         yield cluster
+
+
+def on_servers(servers: JournalServers, work: Callable[[JetStreamContext], Coroutine[Any, Any, R]]) -> R:
+    """Do something on the journal servers, as whoever runs them could."""
+    link = Link(servers.urls, "somebody")
+    link.open()
+    try:
+        return link.call(work(link.js), 10)
+    finally:
+        link.close()
 
 
 def store_on(node: ClusterEngine, name: str = "s") -> StateStore:

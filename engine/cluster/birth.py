@@ -1,0 +1,62 @@
+"""What the first node of a cluster makes on the journal servers, once: the cluster's id, and its streams (spec: K-03).
+
+A journal stream that is missing later was lost with all that was acknowledged, so no node makes it anew.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from dex.engine.cluster import identity
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.settings import ClusterSettings
+from dex.engine.cluster.shared import Shared
+from dex.engine.cluster.stream import Stream
+from dex.wcl.errors import FailedPrecondition
+
+_SECONDS = 30.0
+_MADE = "streams-made"
+
+
+def join(link: Link, shared: Shared, streams: Sequence[Stream], settings: ClusterSettings, data_dir: Path) -> str:
+    """Find the cluster that this node and its files belong to, or make it where they are new; give the cluster's id.
+
+    Its streams count as made once all of them are there: whoever was killed before leaves that to the next node.
+
+    Raises:
+        FailedPrecondition: the files are another cluster's, or the journal servers have lost this one or a stream.
+        Unavailable: the journal servers do not answer.
+    """
+    kept = identity.kept(data_dir)
+    if kept is None:
+        link.insist(shared.make, _SECONDS)
+        found = identity.decode(link.insist(partial(shared.once, "cluster", identity.proposed(settings)), _SECONDS))
+    else:
+        found = _known(link, shared, settings, kept, data_dir)
+    identity.check_settings(found, settings)
+    identity.adopt(found, data_dir)
+    is_made = link.insist(partial(shared.read, _MADE), _SECONDS).revision > 0
+    for stream in streams:
+        link.insist(partial(stream.join, found.cluster_id, is_made=is_made), _SECONDS)
+    if not is_made:
+        link.insist(partial(shared.write, _MADE, b"yes"), _SECONDS)
+    return found.cluster_id
+
+
+def _known(
+    link: Link, shared: Shared, settings: ClusterSettings, kept: identity.Identity, data_dir: Path
+) -> identity.Identity:
+    """Give the cluster of this name on the journal servers.
+
+    Raises:
+        FailedPrecondition: there is none.
+    """
+    data = link.insist(partial(shared.find, "cluster"), _SECONDS)
+    if data is None:
+        raise FailedPrecondition(
+            f"the journal servers at {link.where} have no cluster {settings.name!r}, and {data_dir} belongs to cluster"
+            f" {kept.cluster_id}",
+            "name the journal servers and the cluster that it belongs to; if they have lost their files, restore those"
+            " from a backup (README: Backup)",
+        )
+    return identity.decode(data)
