@@ -1,7 +1,7 @@
 """`dex serve` (spec: K-01, K-02)."""
 
 import logging
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,6 +91,8 @@ def run(
     with (
         logging_to_stderr(logging.WARNING if session.quiet else logging.INFO) as log,
         open_sync(session, level=None) if syncs_here else nullcontext() as sync,
+        # A node tells of what goes wrong while it leaves, too.
+        nullcontext() if cluster is None else closing(engine),
     ):
         session.server_log = log
         serve(

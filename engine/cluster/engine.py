@@ -80,6 +80,7 @@ class ClusterEngine:
         self.data_dir = data_dir
         self._timeout = timeout
         self.secret = ""
+        self._is_closed = False
         self._sync_config = sync_config
         self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
@@ -390,7 +391,10 @@ class ClusterEngine:
         self.ownership.drain(self._timeout)
 
     def close(self) -> None:
-        """Leave the cluster: release files, threads and the connection."""
+        """Leave the cluster: release files, threads and the connection. Once is enough."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         if hasattr(self, "ownership"):
             self.ownership.close()
             self._forwarding.close()

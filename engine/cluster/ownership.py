@@ -250,7 +250,7 @@ class Ownership:
         """Renew, take or leave a lease; give how long to rest."""
         number = part.number
         if self._acting[number]:
-            if self.draining:
+            if self.draining or part.writer.fault is not None:
                 await self._hand_over(part, lease)
                 return _LOOK_SECONDS
             await lease.renew(self._holder)
@@ -263,7 +263,7 @@ class Ownership:
         self._known[number] = _with_epoch(found)
         given = time.monotonic() < self._given_until[number]
         look = _GIVEN_LOOK_SECONDS if given else _LOOK_SECONDS
-        if not self._is_free(found) or self.draining:
+        if not self._is_free(found) or self.draining or part.writer.fault is not None:
             return look
         self._taking += 1
         try:

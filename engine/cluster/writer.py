@@ -190,6 +190,9 @@ class ReplicatedWriter:
 
         self._waiting.update((sending.message_id, sending) for sending in sendings)
         verdicts.done.add_done_callback(forget)
+        if self.fault is not None:
+            verdicts.give_missing(Unavailable(f"{self._stopped()}: nothing was sent", "ask another node"))
+            return verdicts
         self._outbox.put(sendings)
         return verdicts
 
@@ -241,10 +244,16 @@ class ReplicatedWriter:
                 sending.give(verdict)
 
     def _ended(self, task: "Future[None]") -> None:
-        """Keep why this node does not go on with the stream."""
-        if not task.cancelled():
-            self.fault = task.exception()
-            _log.error("this node does not go on with %s: %s", self.stream.name, self.fault)
+        """Keep why this node does not go on with the stream, and tell whoever waits: it applies nothing any more."""
+        if task.cancelled():
+            return
+        self.fault = task.exception()
+        _log.error("%s", self._stopped())
+        for sending in list(self._waiting.values()):
+            sending.give(may_be_applied(f"{self._stopped()}, and the write may be committed"))
+
+    def _stopped(self) -> str:
+        return f"this node does not go on with {self.stream.name}: {self.fault}"
 
 
 def _no_owner() -> int:

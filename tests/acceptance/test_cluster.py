@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
+from dex.engine.cluster.link import Link
+from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.stream import Message
 from tests.acceptance.conftest import Dex
+from tests.clusters import running_servers
+from tests.serveprocess import ServeProcess
 
 _PATIENCE = 60.0
 _NODES = ["node-1", "node-2", "node-3"]
@@ -170,3 +176,37 @@ def test_where_there_is_no_cluster_the_message_says_what_to_do(dex: Dex, argumen
     assert done.code == 1
     assert done.out == b""
     assert "this is no node of a cluster; name one with --endpoint" in done.err
+
+
+@pytest.mark.spec("K-01", "K-05")
+def test_a_node_that_cannot_apply_a_partition_is_stopped_in_order_and_says_all_as_json(dex: Dex) -> None:
+    """It does not even try to own that one: nothing would come of it for as long as a command may take."""
+    with running_servers() as servers:
+        for number in range(2):
+            node = ServeProcess(dex.home, "--node", "a", environ={"DEX_CLUSTER": ",".join(servers.urls)})
+            try:
+                node.wait_until_ready()
+                _wait_until_said(node, "partition 1 is owned by this node")
+                if number == 0:
+                    _publish(servers, "dex.journal.0", Message(at=1, record=b"\x81\xa7command\xa6future"))
+                _wait_until_said(node, "this node does not go on with dex-journal-0")
+                node.process.send_signal(signal.SIGTERM)
+                assert node.process.wait(_PATIENCE) == 0
+            finally:
+                node.process.kill()
+                node.process.wait(_PATIENCE)
+            assert any(line["message"] == "partition 1 is not owned by this node any more" for line in node.lines)
+
+
+def _publish(servers: JournalServers, subject: str, message: Message) -> None:
+    link = Link(servers.urls, "somebody")
+    link.open()
+    link.call(link.js.publish(subject, msgspec.msgpack.encode(message)), _PATIENCE)
+    link.close()
+
+
+def _wait_until_said(node: ServeProcess, text: str) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while text not in node.text:
+        assert time.monotonic() < deadline, node.text
+        time.sleep(0.02)

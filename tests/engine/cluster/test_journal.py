@@ -10,8 +10,10 @@ from itertools import product
 import pytest
 
 from dex.engine.client import Client
+from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.placing import partition_of
 from dex.engine.housekeeping import Retention
+from dex.engine.owner import OwnerChanged
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
 from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
 from dex.wcl.names import TEMPORARY
@@ -181,6 +183,24 @@ def test_a_record_of_a_newer_version_stops_a_node_where_it_is_rather_than_making
     eventually(lambda: part.writer.fault is not None)
     with pytest.raises(Unavailable, match=r"not kept current: .*does not know; upgrade this node"):
         store.get("k")
+
+
+@pytest.mark.spec("K-05", "K-09")
+def test_a_node_that_stopped_there_ends_what_waits_for_it_and_leaves_the_partition_to_others(cluster):
+    """It owns the other partition as before, and has nothing to wait for when it is closed."""
+    node = cluster.join("a")
+    eventually(lambda: node.ownership.owns(0) and node.ownership.owns(1))
+    part = node.partitions[HERE]
+    part.writer._publish(b"\x81\xa7command\xa6future", time.monotonic() + 10, 0)
+    waiting = part.writer._publish(NOTHING, time.monotonic() + 600, 0)
+    (verdict,) = waiting.done.result(30)
+    assert "does not go on with" in str(verdict)
+    eventually(lambda: not node.ownership.owns(HERE))
+    assert node.ownership.owns(1 - HERE)
+    found = cluster.join("b").ownership
+    with pytest.raises(Unavailable, match="nothing was sent"):
+        part.writer.take_over(OwnerChanged(epoch=1, node="a", url="here"))
+    assert found.owner(HERE) is None
 
 
 @pytest.mark.spec("K-04")
