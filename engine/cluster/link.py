@@ -53,7 +53,7 @@ class _Client(NatsClient):
 
     async def _connect_to_server(self, s: Any) -> None:
         if self._transport:
-            self._transport.close()
+            self._transport.close()  # type: ignore[no-untyped-call]  # the library has no types here
         await super()._connect_to_server(s)
 
 
@@ -98,7 +98,7 @@ class Link:
                 name=self._name,
                 error_cb=told,
                 max_reconnect_attempts=-1,
-                reconnect_time_wait=0.1,
+                reconnect_time_wait=0.1,  # type: ignore[arg-type]  # it is slept for, whatever it is
                 ping_interval=1,
                 max_outstanding_pings=2,
                 # A buffer would send what its caller has given up already.
