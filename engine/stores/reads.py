@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dex.engine.catalog import Store
 from dex.engine.postings import from_column, to_column
 from dex.engine.reader import Readers, Snapshot
@@ -11,6 +13,7 @@ from dex.engine.stores.keys import undeclared
 from dex.engine.stores.materialise import applied_seq
 from dex.engine.stores.tables import sql
 from dex.wcl.commands import Freshness, GetBy, GetRow, PageRows, StorePage, StoreRow, StoreRows
+from dex.wcl.errors import NotFound
 
 _MAX_PAGE_BYTES = 8 * 1024 * 1024
 
@@ -19,7 +22,7 @@ class LookUp(NamedTuple):
     """How one kind of look-up asks and answers: its statement with the parameter, and its result."""
 
     query: Callable[[Store, Any], tuple[str, tuple[Any]]]
-    answer: Callable[[Store, list[tuple[Any, ...]], Freshness], Any]
+    answer: Callable[[Store, list[tuple[Any, ...]], Freshness, Any], Any]
 
 
 def look_up(readers: Readers, command: Any, kind: LookUp) -> Any:
@@ -34,7 +37,7 @@ def look_up(readers: Readers, command: Any, kind: LookUp) -> Any:
         if store is not None and store.feed is None and not store.dropped:
             found = reader.connection.execute(*kind.query(store, command)).fetchall()
             if found[0][0] == reader.catalog.version:
-                return kind.answer(store, found, readers.evidence(found[0][1], found[0][1]))
+                return kind.answer(store, found, readers.evidence(found[0][1], found[0][1]), command)
     except sqlite3.Error:
         pass  # the table went with a clear that this reader has not seen, or the snapshot below meets the fault again
     finally:
@@ -51,16 +54,32 @@ def look_up_in(snapshot: Snapshot, command: Any, kind: LookUp) -> Any:
     """
     store = snapshot.catalog.store(command.store)
     found = snapshot.connection.execute(*kind.query(store, command)).fetchall()
-    return kind.answer(store, found, freshness(snapshot, store))
+    return kind.answer(store, found, freshness(snapshot, store), command)
 
 
 def _query_key(store: Store, command: GetRow) -> tuple[str, tuple[Any]]:
     return sql(store, store.live).get, (command.key,)
 
 
-def _answer_key(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness) -> StoreRow | None:
+def _answer_key(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness, command: GetRow) -> StoreRow | None:
     (row,) = found
-    return None if row[2] is None else StoreRow(row[2], row[3], named_values(store.names, row, 4), how_fresh)
+    if row[2] is not None:
+        return StoreRow(row[2], row[3], named_values(store.names, row, 4), how_fresh)
+    if command.required:
+        raise _no_row(command, how_fresh)
+    return None
+
+
+def _no_row(command: GetRow, how_fresh: Freshness) -> NotFound:
+    """Give the error for a row that is not there; how fresh that is tells whether it may be there by now."""
+    key = command.key.decode("utf-8", "backslashreplace")
+    return NotFound(
+        f"there is no row {key!r} in {command.store!r}",
+        "`dex store iterate` shows what there is",
+        store=command.store,
+        key=key,
+        freshness=msgspec.structs.asdict(how_fresh),
+    )
 
 
 def _query_value(store: Store, command: GetBy) -> tuple[str, tuple[Any]]:
@@ -69,7 +88,7 @@ def _query_value(store: Store, command: GetBy) -> tuple[str, tuple[Any]]:
     return sql(store, store.live).find[store.names.index(command.named_key)], (to_column(command.value),)
 
 
-def _answer_value(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness) -> StoreRows:
+def _answer_value(store: Store, found: list[tuple[Any, ...]], how_fresh: Freshness, _command: GetBy) -> StoreRows:
     names = store.names
     rows = [StoreRow(row[2], row[3], named_values(names, row, 4)) for row in found if row[2] is not None]
     return StoreRows(rows, how_fresh)

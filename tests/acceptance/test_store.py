@@ -20,6 +20,8 @@ def test_a_row_comes_back_as_it_was_put(employees: Dex) -> None:
     named = {"department": "eng", "passport": 9007199254740993}
     assert (row["key"], row["payload"], row["named"]) == ("u1", "profile", named)
     assert row["freshness"].keys() == {"applied_seq", "committed_seq", "behind", "served_by"}
+    missing = employees("store", "get", STORE, "u2", "-o", "json")
+    assert (missing.code, missing.error["kind"], missing.error["freshness"]) == (1, "not_found", row["freshness"])
     assert employees.ok("store", "get-by", STORE, "passport", ":=9007199254740993").json["rows"][0]["key"] == "u1"
     assert employees.ok("store", "get-by", STORE, "passport", "9007199254740993").json["rows"] == []
 

@@ -20,7 +20,7 @@ from dex.wcl.commands import (
     PutRow,
     StoreRows,
 )
-from dex.wcl.errors import Conflict, DexError, InvalidCommand, Refused, Unavailable
+from dex.wcl.errors import Conflict, DexError, InvalidCommand, NotFound, Refused, Unavailable
 from tests.engine.conftest import ONE_FILE
 
 
@@ -36,6 +36,17 @@ def test_get_gives_the_row_with_its_freshness_or_none(store):
     row = store.get("k")
     assert (row.key, row.payload, row.named) == (b"k", b"v", {"department": "eng"})
     assert row.freshness == Freshness(seq, seq, 0, row.freshness.served_by)
+
+
+@pytest.mark.spec("S-09", "S-11")
+def test_a_row_that_is_required_and_not_there_tells_how_fresh_that_is(store, client):
+    """A reader may have to know whether it is not there yet."""
+    seq = store.put("other", "v").seq
+    with pytest.raises(NotFound, match=r"there is no row 'k' in 'accounts\.employees'") as caught:
+        client.execute(GetRow(store=store.name, key=b"k", required=True))
+    found = Freshness(**caught.value.freshness)
+    assert found == Freshness(seq, seq, 0, found.served_by)
+    assert client.execute(GetRow(store=store.name, key=b"other", required=True)).payload == b"v"
 
 
 @pytest.mark.spec("S-09")

@@ -293,12 +293,16 @@ class ClearStateStore(Command[StoreCleared], frozen=True):
 
 
 class GetRow(Command[StoreRow | None], frozen=True):
-    """Read one row by its key, or nothing (spec: S-09); a strict read waits up to `wait_ms` (spec: S-11)."""
+    """Read one row by its key, or nothing (spec: S-09); a strict read waits up to `wait_ms` (spec: S-11).
+
+    Where the row is `required` and there is none, that is NotFound, with the freshness that nothing could carry.
+    """
 
     store: str
     key: Blob
     strict: bool = False
     wait_ms: int = DEFAULT_WAIT_MS
+    required: bool = False
 
     def __post_init__(self) -> None:
         check_is_text(self.store, "a store name")

@@ -1,6 +1,6 @@
 """`dex store get` (spec: S-09, S-11)."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -8,8 +8,7 @@ from dex.cli.params import RowKey, StoreName, Strict, WaitMs
 from dex.cli.session import Ctx
 from dex.cli.storerows import write_row
 from dex.cli.values import key_from
-from dex.wcl.commands import DEFAULT_WAIT_MS, GetRow
-from dex.wcl.errors import NotFound
+from dex.wcl.commands import DEFAULT_WAIT_MS, GetRow, StoreRow
 
 EXAMPLES = """
 dex store get accounts.employees u1
@@ -30,11 +29,8 @@ def run(
     A row that does not exist is exit code 1.
     """
     session = ctx.obj
-    row = session.engine.execute(GetRow(store=store, key=key_from(key), strict=strict, wait_ms=wait_ms))
-    if row is None:
-        raise NotFound(
-            f"there is no row {key!r} in {store!r}", "`dex store iterate` shows what there is", store=store, key=key
-        )
+    command = GetRow(store=store, key=key_from(key), strict=strict, wait_ms=wait_ms, required=True)
+    row = cast("StoreRow", session.engine.execute(command))
     if raw:
         session.out.raw(row.payload)
     else:

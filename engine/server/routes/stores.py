@@ -20,7 +20,6 @@ from dex.wcl.commands import (
     StoreRows,
     StoreSummary,
 )
-from dex.wcl.errors import NotFound
 from dex.wcl.values import I64_MAX
 
 _NAME = Parameter("name", str, "The store's name.", example="accounts.employees")
@@ -32,12 +31,8 @@ _STRICT = (
 )
 
 
-async def _get_row(call: Call, request: Request) -> StoreRow:
-    command = GetRow(store=call.text("name"), key=call.blob("key"), **call.given())
-    row = await request.dispatcher.execute(command)
-    if row is None:
-        raise NotFound(f"store {command.store!r} has no such row", "check the key, or list rows with …/rows")
-    return row
+def _get_row(call: Call) -> GetRow:
+    return GetRow(store=call.text("name"), key=call.blob("key"), required=True, **call.given())
 
 
 def _get_by(call: Call) -> GetBy:
@@ -134,7 +129,7 @@ ROUTES = (
         tag="state-stores",
         parts=(_NAME, _KEY),
         parameters=_STRICT,
-        answer=_get_row,
+        answer=reads(_get_row),
         result=StoreRow,
         result_example=_ROW,
         errors=(404, 409),
