@@ -53,7 +53,7 @@ class Bootstrap:
         if is_continued and (applied.seq or newest is None):
             return
         if newest is not None and newest.position + 1 >= state.first_seq:
-            self._restore(newest)
+            self._restore(newest, state.first_seq)
         elif not is_continued:
             snapshot = "there is no snapshot" if newest is None else f"the newest snapshot is at {newest.position}"
             raise FailedPrecondition(
@@ -68,11 +68,11 @@ class Bootstrap:
     def _check(self, applied: Position) -> api.StreamState:
         return self._link.insist(lambda: self._stream.continuity.check(applied), _SECONDS)
 
-    def _restore(self, newest: Manifest) -> None:
-        """Put the newest snapshot in the place of the folder."""
+    def _restore(self, newest: Manifest, begin: int) -> None:
+        """Put the newest snapshot that verifies in the place of the folder; the stream begins at `begin`."""
         fresh = self._beside("new")
         try:
-            found = self._fetch(newest, fresh)
+            found = self._fetch(newest, begin, fresh)
             if self._folder.exists():
                 self._folder.rename(self._beside("old"))
             fresh.rename(self._folder)
@@ -81,36 +81,64 @@ class Bootstrap:
             self._clean()
         _log.info("partition %d begins with the snapshot at position %d", found.partition, found.position)
 
-    def _fetch(self, newest: Manifest, into: Path) -> Manifest:
-        """Read the newest snapshot into a new folder; another node may put the next one in its place meanwhile.
+    def _fetch(self, newest: Manifest, begin: int, into: Path) -> Manifest:
+        """Read a snapshot into a new folder: the newest, or the one before where that does not verify.
+
+        Another node may put the next one in its place meanwhile.
+
+        Raises:
+            FailedPrecondition: none verifies that the stream goes on from, or they are another cluster's.
+        """
+        while True:
+            try:
+                self._read(newest, into)
+            except FailedPrecondition as error:
+                again = self._newest()
+                if again is not None and again != newest:
+                    newest = again
+                    continue
+                return self._fetch_before(newest.before, begin, into, error)
+            else:
+                return newest
+
+    def _fetch_before(self, before: Manifest | None, begin: int, into: Path, error: FailedPrecondition) -> Manifest:
+        """Read the snapshot before the one that failed.
+
+        Raises:
+            FailedPrecondition: that cannot be taken either.
+        """
+        if before is None:
+            raise error
+        if before.position + 1 < begin:
+            why = f"the one before, at {before.position}, ends before the stream begins, at {begin}"
+            raise FailedPrecondition(f"{error.message}; {why}", error.remedy) from error
+        _log.warning("%s; trying the one before, at position %d", error.message, before.position)
+        try:
+            self._read(before, into)
+        except FailedPrecondition as another:
+            raise FailedPrecondition(f"{error.message}; {another.message}", error.remedy) from another
+        return before
+
+    def _read(self, manifest: Manifest, into: Path) -> None:
+        """Read one snapshot into a new folder.
 
         Raises:
             FailedPrecondition: it does not verify, or is another cluster's.
         """
-        while True:
-            if newest.cluster_id != self._cluster_id:
-                raise FailedPrecondition(
-                    f"the snapshot of partition {newest.partition} is of cluster {newest.cluster_id}",
-                    "these journal servers have leavings of another cluster: give this one another name",
-                )
-            shutil.rmtree(into, ignore_errors=True)
-            try:
-                into.mkdir(mode=0o700, parents=True)
-                path = database_path(into)
-                path.touch(0o600)
-                self._link.call(self._snapshots.fetch(newest, path), _FETCH_SECONDS)
-                _sync(into)
-            except FailedPrecondition:
-                again = self._newest()
-                if again is None or again == newest:
-                    raise
-                newest = again
-            except LINK_ERRORS as error:
-                raise Unavailable(
-                    f"the snapshot cannot be read or kept: {in_words(error)}", "try again later"
-                ) from error
-            else:
-                return newest
+        if manifest.cluster_id != self._cluster_id:
+            raise FailedPrecondition(
+                f"the snapshot of partition {manifest.partition} is of cluster {manifest.cluster_id}",
+                "these journal servers have leavings of another cluster: give this one another name",
+            )
+        shutil.rmtree(into, ignore_errors=True)
+        try:
+            into.mkdir(mode=0o700, parents=True)
+            path = database_path(into)
+            path.touch(0o600)
+            self._link.call(self._snapshots.fetch(manifest, path), _FETCH_SECONDS)
+            _sync(into)
+        except LINK_ERRORS as error:
+            raise Unavailable(f"the snapshot cannot be read or kept: {in_words(error)}", "try again later") from error
 
     def _clean(self) -> None:
         for ending in ("new", "old"):

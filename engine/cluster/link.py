@@ -152,6 +152,8 @@ class Link:
         try:
             return future.result(seconds)
         except TimeoutError as error:
+            if future.done():
+                raise  # the work's own
             future.cancel()
             raise Unavailable(
                 f"the journal servers have not answered within {seconds:g} s", "try again later"

@@ -32,7 +32,10 @@ _BYTES_PER_SECOND = 1_000_000
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """A verified snapshot: of which partition at which position, as which object, and what it must be."""
+    """A verified snapshot: of which partition at which position, as which object, and what it must be.
+
+    `before` is the one before it, while that is kept too.
+    """
 
     partition: int
     position: int
@@ -43,6 +46,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     cluster_id: str
     node: str
     mark: int | None
+    before: "Manifest | None" = None
 
 
 class Copy(NamedTuple):
@@ -80,8 +84,8 @@ class SnapshotStore:
         found = await self._shared.read(_key(partition))
         return _decode(found.data) if found.revision else None
 
-    async def put(self, manifest: Manifest, path: Path) -> Manifest:
-        """Keep a copied file in place of the last but one. Gives the newest snapshot: another one, where that is newer.
+    async def put(self, manifest: Manifest, path: Path, instead_of: Manifest | None = None) -> Manifest:
+        """Keep a copied file as the newest snapshot, also instead of one that does not verify; give the newest.
 
         Raises:
             Unavailable: what was read back is not what was copied.
@@ -90,14 +94,17 @@ class SnapshotStore:
         options = api.ObjectMetaOptions(max_chunk_size=_CHUNK_BYTES)
         with path.open("rb") as file:
             await store.put(manifest.name, file, meta=api.ObjectMeta(name=manifest.name, options=options))
-        digest = _Digest()
-        await self._get(store, manifest, digest)
-        if digest.hexdigest() != manifest.sha256:
+        problem = await self.problem(manifest)
+        if problem is not None:
             raise Unavailable(
-                f"the snapshot of partition {manifest.partition} was read back with other contents than were written",
+                f"the snapshot of partition {manifest.partition} was read back otherwise than written: {problem}",
                 "look at the disks of the journal servers, and take it again",
             )
-        return await self._count(manifest)
+        return await self._count(manifest, instead_of)
+
+    async def problem(self, manifest: Manifest) -> str | None:
+        """Read a snapshot and give what is wrong with it."""
+        return await self._read(manifest, _Digest())
 
     async def fetch(self, manifest: Manifest, path: Path) -> None:
         """Read a snapshot into a new file.
@@ -106,30 +113,46 @@ class SnapshotStore:
             FailedPrecondition: it is not what its manifest says.
         """
         with path.open("wb") as file:
-            digest = _Digest(file)
-            try:
-                await self._get(await self._store(), manifest, digest)
-            except (nats.js.errors.ObjectNotFoundError, nats.js.errors.BadObjectMetaError) as error:
-                raise _unverified(manifest, "it is not there") from error
-            except nats.js.errors.DigestMismatchError as error:
-                raise _unverified(manifest, "the journal servers have other contents") from error
+            problem = await self._read(manifest, _Digest(file))
             file.flush()
             os.fsync(file.fileno())
-        if digest.hexdigest() != manifest.sha256:
-            raise _unverified(manifest, "its contents are others")
-        problem = await asyncio.get_running_loop().run_in_executor(None, _restore, path, manifest)
+        if problem is None:
+            problem = await asyncio.get_running_loop().run_in_executor(None, _restore, path, manifest)
         if problem is not None:
-            raise _unverified(manifest, problem)
+            raise FailedPrecondition(
+                f"the snapshot of partition {manifest.partition} at position {manifest.position} does not verify:"
+                f" {problem}",
+                "have a node that runs take another one with `dex cluster snapshot`, then start this node again",
+            )
 
-    async def _get(self, store: ObjectStore, manifest: Manifest, into: "_Digest") -> None:
+    async def _read(self, manifest: Manifest, into: "_Digest") -> str | None:
+        """Read a snapshot; give what is wrong with it."""
         seconds = _LEAST_SECONDS + manifest.bytes / _BYTES_PER_SECOND
-        await asyncio.wait_for(store.get(manifest.name, writeinto=into), seconds)  # type: ignore[arg-type]  # it writes
+        try:
+            store = await self._store()
+            missing = await self._missing(store, manifest.name)
+            if missing:
+                return f"{missing} of its parts are missing"
+            await asyncio.wait_for(store.get(manifest.name, writeinto=into), seconds)  # type: ignore[arg-type]  # it writes
+        except (nats.js.errors.NotFoundError, nats.js.errors.BadObjectMetaError):
+            return "it is not there"
+        except nats.js.errors.DigestMismatchError:
+            return "the journal servers have other contents"
+        return None if into.hexdigest() == manifest.sha256 else "its contents are others"
 
-    async def _count(self, manifest: Manifest) -> Manifest:
+    async def _missing(self, store: ObjectStore, name: str) -> int:
+        """Give how many parts of an object are not there: the client library waits for the last one for ever."""
+        info = await store.get_info(name)
+        parts = f"$O.{self._bucket}.C.{info.nuid}"
+        found = await self._link.js.stream_info(f"OBJ_{self._bucket}", subjects_filter=parts)
+        return (info.chunks or 0) - (found.state.subjects or {}).get(parts, 0)
+
+    async def _count(self, manifest: Manifest, instead_of: Manifest | None) -> Manifest:
         """Write a manifest, unless there is a newer one."""
         while True:
             found = await self._shared.read(_key(manifest.partition))
-            if found.revision and (other := _decode(found.data)).position >= manifest.position:
+            other = _decode(found.data) if found.revision else None
+            if other is not None and other != instead_of and other.position >= manifest.position:
                 return other
             key, data = _key(manifest.partition), _encode(manifest)
             if await self._shared.write(key, data, expected=found.revision) is not None:
@@ -192,13 +215,6 @@ def _restore(path: Path, manifest: Manifest) -> str | None:
     if found != "ok":
         return str(found)
     return None if position == manifest.position else f"it is at position {position}"
-
-
-def _unverified(manifest: Manifest, problem: str) -> FailedPrecondition:
-    return FailedPrecondition(
-        f"the snapshot of partition {manifest.partition} at position {manifest.position} does not verify: {problem}",
-        "have a node that runs take another one with `dex cluster snapshot`, then start this node again",
-    )
 
 
 def _key(partition: int) -> str:

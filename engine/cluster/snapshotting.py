@@ -10,7 +10,10 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from uuid import uuid4
+
+import msgspec
 
 from dex.engine.cluster.leases import Holder, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
@@ -124,11 +127,30 @@ class Snapshotting:
             if newest is None or copy.position > newest.position:
                 newest = await self._store.put(self._manifest(part.number, copy, newest), path)
                 _log.info("a snapshot of partition %d at position %d counts", part.number, newest.position)
+            elif (problem := await self._store.problem(newest)) is not None:
+                newest = await self._replace(newest, copy, path, problem)
         finally:
             path.unlink(missing_ok=True)
         self._newest[part.number] = newest
         await part.stream.purge(min(newest.position, part.writer.applied - self._settings.kept_positions))
         return newest
+
+    async def _replace(self, newest: Manifest, copy: Copy, path: Path, problem: str) -> Manifest:
+        """Keep a copy instead of the newest snapshot, which does not verify.
+
+        Raises:
+            Unavailable: this node has not come as far.
+        """
+        told = f"the snapshot of partition {newest.partition} at position {newest.position} does not verify: {problem}"
+        if copy.position < newest.position:
+            raise Unavailable(
+                f"{told}; this node has applied position {copy.position}", "try again when it has caught up"
+            )
+        fresh = self._manifest(newest.partition, copy, newest)
+        fresh = msgspec.structs.replace(fresh, name=newest.name, before=newest.before)
+        counts = await self._store.put(fresh, path, instead_of=newest)
+        _log.warning("%s; it was taken again", told)
+        return counts
 
     def _manifest(self, partition: int, copy: Copy, newest: Manifest | None) -> Manifest:
         return Manifest(
@@ -136,5 +158,6 @@ class Snapshotting:
             name=next_name(partition, newest),
             cluster_id=self._cluster_id,
             node=self._settings.node,
+            before=None if newest is None else msgspec.structs.replace(newest, before=None),
             **copy._asdict(),
         )

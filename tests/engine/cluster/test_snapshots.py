@@ -1,5 +1,6 @@
 """Snapshots: taken, verified, begun with, refused, and the journal purged below them."""
 
+import logging
 import shutil
 
 import pytest
@@ -28,6 +29,17 @@ def _corrupt(node, manifest):
         await store.put(manifest.name, b"something else")
 
     node._link.call(put(), 10)
+
+
+def _lose_parts(node, manifest):
+    """Delete a snapshot's chunks."""
+
+    async def lose():
+        bucket = f"{node.settings.name}-snapshots"
+        info = await (await node._link.js.object_store(bucket)).get_info(manifest.name)
+        await node._link.js.purge_stream(f"OBJ_{bucket}", subject=f"$O.{bucket}.C.{info.nuid}")
+
+    node._link.call(lose(), 10)
 
 
 @pytest.mark.spec("K-08")
@@ -120,6 +132,47 @@ def test_a_snapshot_that_does_not_verify_is_refused_with_what_to_do(cluster):
     node.snapshot()
     cluster.join("b")
     check_equal(cluster)
+
+
+@pytest.mark.spec("K-08", "K-09")
+def test_a_snapshot_that_does_not_verify_is_taken_again_though_nothing_was_committed(cluster):
+    node = cluster.join("a")
+    store_on(node)
+    taken = node.snapshot()
+    _lose_parts(node, taken[HERE])
+    again = node.snapshot()
+    assert again[HERE].position == taken[HERE].position
+    cluster.join("b")
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-08")
+def test_a_node_begins_with_the_snapshot_before_where_parts_of_the_newest_are_missing(cluster, caplog):
+    caplog.set_level(logging.INFO)
+    node = cluster.join("a", kept_positions=1000)
+    store = store_on(node)
+    before = node.snapshot()[HERE]
+    store.put("k", "v", {"u": 1})
+    newest = node.snapshot()[HERE]
+    _lose_parts(node, newest)
+    cluster.join("b")
+    check_equal(cluster)
+    failed = f"at position {newest.position} does not verify: 1 of its parts are missing; trying the one before"
+    assert f"{failed}, at position {before.position}" in caplog.text
+    assert f"begins with the snapshot at position {before.position}" in caplog.text
+
+
+@pytest.mark.spec("K-08")
+def test_a_node_says_why_no_snapshot_will_do(cluster):
+    node = cluster.join("a")
+    store = store_on(node)
+    before = node.snapshot()[HERE]
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    _lose_parts(node, node.snapshot()[HERE])
+    purged = rf"parts are missing; the one before, at {before.position}, ends before the stream begins.*dex cluster sn"
+    with pytest.raises(FailedPrecondition, match=purged):
+        cluster.join("b")
 
 
 @pytest.mark.spec("K-08")
