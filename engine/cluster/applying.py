@@ -9,17 +9,21 @@ import msgspec
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.cluster.continuity import mark_of
-from dex.engine.cluster.stream import Committed
+from dex.engine.cluster.stream import Committed, unknown
 from dex.engine.owner import check_epoch
 from dex.engine.stores import rows
 from dex.wcl.commands import PutRow
-from dex.wcl.errors import DexError, FailedPrecondition
+from dex.wcl.errors import DexError
 
 NOTHING = journal.encode_record(journal.Nothing())
 
 
 def apply_messages(
-    connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head, messages: Sequence[Committed]
+    connection: sqlite3.Connection,
+    known: catalog.Catalog,
+    head: journal.Head,
+    messages: Sequence[Committed],
+    stream: str,
 ) -> list[Any | DexError]:
     """Apply messages inside the current transaction; give what became of each.
 
@@ -32,7 +36,7 @@ def apply_messages(
     surroundings = Apply(connection, known, head.seq, head.at)
     known_before = sum(1 for message in messages if message.seq <= head.seq)
     new = messages[known_before:]
-    mutations = [_decoded(message) for message in new]
+    mutations = [_decoded(message, stream) for message in new]
     verdicts: list[Any | DexError] = [None] * known_before
     entries: list[journal.MarkedRow] = []
     place, total = 0, head.total
@@ -82,15 +86,15 @@ def _apply(surroundings: Apply, message: Committed, mutation: Any) -> tuple[Any 
     return outcome.result, record if outcome.wrote else NOTHING
 
 
-def _decoded(message: Committed) -> Any:
+def _decoded(message: Committed, stream: str) -> Any:
     """Give the mutation of a message.
 
     Raises:
-        FailedPrecondition: a node of another version wrote it; going on without it would make this node differ.
+        FailedPrecondition: as `unknown`.
     """
+    if not message.record:
+        return journal.Nothing()
     try:
         return journal.decode_record(message.record)
     except msgspec.MsgspecError as error:
-        raise FailedPrecondition(
-            f"the journal has a record at position {message.seq} that this version does not know", "upgrade this node"
-        ) from error
+        raise unknown(stream, message.seq) from error

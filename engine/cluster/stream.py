@@ -45,7 +45,7 @@ class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
 
 class Committed(NamedTuple):
-    """A message of the stream: its position, its id, and what was published.
+    """A message of the stream: its position, its id, and what was published; no record, where no node did that.
 
     `taken_at` is the time in ms at which the stream's leader took it, and `at` the one that it counts with.
     """
@@ -59,13 +59,32 @@ class Committed(NamedTuple):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-decode_message = msgspec.msgpack.Decoder(Message).decode
+_decode = msgspec.msgpack.Decoder(Message).decode
 
 
-def _committed(seq: int, message: Msg, taken_at: int) -> Committed:
-    told = decode_message(message.data)
+def _committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:
+    """Give what a message says. Every node gives its messages ids, of whatever version it is.
+
+    Raises:
+        FailedPrecondition: as `unknown`.
+    """
     message_id = (message.headers or {}).get(MESSAGE_ID, "")
+    if not message_id:
+        _log.warning("stream %s has a message at position %d that no node wrote: it counts as nothing", stream, seq)
+        return Committed(seq, "", 0, b"", 0, taken_at)
+    try:
+        told = _decode(message.data)
+    except msgspec.MsgspecError as error:
+        raise unknown(stream, seq) from error
     return Committed(seq, message_id, bounded(told.at, taken_at), told.record, told.epoch, taken_at)
+
+
+def unknown(stream: str, seq: int) -> FailedPrecondition:
+    """Give the error for what a node of another version may have written: one that left it out would differ."""
+    return FailedPrecondition(
+        f"stream {stream} has a message at position {seq} that this version of dex does not know",
+        "upgrade this node; if no newer one wrote that message, put back a backup of the cluster (README: Backup)",
+    )
 
 
 class Stream:
@@ -214,7 +233,7 @@ class Stream:
             reached += 1
             if (metadata.sequence.stream, metadata.sequence.consumer) != (reached, reached - after):
                 return None
-            found.append(_committed(reached, message, round(metadata.timestamp.timestamp() * 1000)))
+            found.append(_committed(self.name, reached, message, round(metadata.timestamp.timestamp() * 1000)))
         self.committed(reached)
         return found
 

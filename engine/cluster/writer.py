@@ -228,7 +228,7 @@ class ReplicatedWriter:
         owners: list[Owner] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
-            verdicts[:] = apply_messages(connection, known, head, messages)
+            verdicts[:] = apply_messages(connection, known, head, messages, self.stream.name)
             owners[:] = [owner(connection)]
             return False
 

@@ -201,7 +201,7 @@ def test_a_node_that_cannot_apply_a_partition_is_stopped_in_order_and_says_all_a
 def _publish(servers: JournalServers, subject: str, message: Message) -> None:
     link = Link(servers.urls, "somebody")
     link.open()
-    link.call(link.js.publish(subject, msgspec.msgpack.encode(message)), _PATIENCE)
+    link.call(link.js.publish(subject, msgspec.msgpack.encode(message), headers={"Nats-Msg-Id": "newer"}), _PATIENCE)
     link.close()
 
 

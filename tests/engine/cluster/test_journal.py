@@ -15,10 +15,11 @@ from dex.engine.cluster.placing import partition_of
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import OwnerChanged
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
+from dex.wcl.commands.cluster import ShowCluster
 from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
 from dex.wcl.names import TEMPORARY
 from tests.clusters import Cluster, new_cluster, running_servers
-from tests.engine.cluster.conftest import check_equal, eventually, store_on
+from tests.engine.cluster.conftest import check_equal, eventually, on_servers, store_on
 
 HERE = partition_of("s", 2)
 
@@ -181,8 +182,42 @@ def test_a_record_of_a_newer_version_stops_a_node_where_it_is_rather_than_making
     part = node.partitions[HERE]
     part.writer._publish(b"\x81\xa7command\xa6future", time.monotonic() + 10, 0)
     eventually(lambda: part.writer.fault is not None)
-    with pytest.raises(Unavailable, match=r"not kept current: .*does not know; upgrade this node"):
+    told = rf"not kept current: stream {part.stream.name} .*position \d+ .*does not know; upgrade this node"
+    with pytest.raises(Unavailable, match=told):
         store.get("k")
+    with pytest.raises(Unavailable, match=told):
+        node.probe(1)
+
+
+@pytest.mark.spec("K-03", "K-09")
+def test_a_message_of_a_node_that_is_none_of_this_version_stops_a_node_and_is_told_with_its_position(
+    cluster, journal_servers
+):
+    node = cluster.join("a")
+    part = node.partitions[HERE]
+    seq = _publish(journal_servers, part, b"\xc1", headers={"Nats-Msg-Id": "newer-1"})
+    eventually(lambda: part.writer.fault is not None)
+    report = node.execute(ShowCluster()).partitions[HERE]
+    assert f"{part.stream.name} has a message at position {seq} that this version" in report.copies[0].fault
+    assert "upgrade this node" in report.copies[0].fault
+
+
+@pytest.mark.spec("K-03")
+@pytest.mark.parametrize("data", [b"hello", b"", b"\x93\x00\xc4\x01\xc1\x00"])
+def test_what_no_node_has_written_counts_as_nothing_on_all_nodes(three, journal_servers, caplog, data):
+    store = store_on(three.nodes["a"])
+    part = three.nodes["a"].partitions[HERE]
+    seq = _publish(journal_servers, part, data)
+    assert store.put("k", "v").seq > seq
+    check_equal(three)
+    told = [record for record in caplog.records if "that no node wrote" in record.getMessage()]
+    assert len(told) == 3
+    assert f"{part.stream.name} has a message at position {seq} that" in told[0].getMessage()
+
+
+def _publish(servers, part, data, **options):
+    """Publish into a partition's stream, as anybody with the journal servers' password could; give the position."""
+    return on_servers(servers, lambda js: js.publish(part.stream.subject, data, **options)).seq
 
 
 @pytest.mark.spec("K-05", "K-09")
