@@ -110,6 +110,8 @@ class ClusterEngine:
             for number in range(settings.partitions)
         ]
 
+        self._sync_watch = monitors.SyncWatch(settings.servers)
+
     def serve_at(self, url: str) -> None:
         """Connect to the journal, begin to apply it, and own what nobody does; other nodes reach this one at `url`.
 
@@ -122,6 +124,7 @@ class ClusterEngine:
         self._files.enter_context(identity.lock(self.data_dir))
         self._link.open()
         monitors.check_sync(self.settings.servers)
+        self._sync_watch.start()
         name, replicas = self.settings.name, self.settings.replicas
         shared = Shared(self._link, name, replicas)
         leases = Leases(self._link, name, replicas, self.settings.lease_seconds)
@@ -395,6 +398,7 @@ class ClusterEngine:
         if self._is_closed:
             return
         self._is_closed = True
+        self._sync_watch.close()
         if hasattr(self, "ownership"):
             self.ownership.close()
             self._forwarding.close()

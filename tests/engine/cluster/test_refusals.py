@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from dex.engine.cluster.monitors import check_sync
+from dex.engine.cluster.monitors import SyncWatch, check_sync
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.settings import monitor_of, parse_servers
 from dex.engine.local import LocalEngine
@@ -13,6 +13,7 @@ from dex.wcl.errors import FailedPrecondition, InputError, Refused
 from tests.directories import fast_directory
 from tests.engine.cluster.conftest import check_equal, on_servers, store_on
 from tests.engine.cluster.test_snapshots import HERE
+from tests.engine.sync.worker.running import until
 
 
 @pytest.fixture
@@ -166,6 +167,25 @@ def test_journal_servers_that_do_not_sync_each_write_or_do_not_tell():
                 check_sync(silent)
         finally:
             servers.stop()
+
+
+@pytest.mark.spec("K-03")
+def test_a_journal_server_that_comes_up_later_and_does_not_sync_is_told_of_once(caplog):
+    with fast_directory() as folder:
+        servers = JournalServers(folder)
+        late = servers.servers[0]
+        path = late.folder / "server.conf"
+        path.write_text(path.read_text().replace("sync_interval: always,", ""))
+        watch = SyncWatch([late.url], 0.01)
+        watch.start()
+        try:
+            servers.start()
+            until(lambda: caplog.messages)
+        finally:
+            servers.stop()
+            watch.close()
+    (told,) = [message for message in caplog.messages if "may lose what it has acknowledged" in message]
+    assert "set `sync_interval: always`" in told
 
 
 @pytest.mark.spec("K-04")
