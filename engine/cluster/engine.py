@@ -50,7 +50,7 @@ R = TypeVar("R")
 _START_SECONDS = 30.0
 _SNAPSHOT_SECONDS = 3600.0
 _OWNER_POLL_SECONDS = 0.05
-_UNHEARD = f"the journal takes nothing from this node: {NO_QUORUM}"
+_UNHEARD = f"the journal takes no writes: {NO_QUORUM}"
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
 _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
@@ -257,9 +257,10 @@ class ClusterEngine:
         return Unavailable(told, "try again; `dex cluster status` shows who owns what", partition=part.number)
 
     def hindrance(self) -> str:
-        """Tell for how long the journal has taken nothing of what waits, or that it has no owner for Flows."""
-        told = max(self.partitions, key=lambda part: part.writer.waited).hindrance()
-        return told or (_UNHEARD if self.ownership.unheard > self.settings.lease_seconds / 2 else "")
+        """Tell that the journal takes nothing of this node, or nothing of what waits in one partition."""
+        if self.ownership.unheard > self.settings.lease_seconds / 2:
+            return _UNHEARD
+        return max(self.partitions, key=lambda part: part.writer.waited).hindrance()
 
     def _patience(self, command: Command[Any]) -> float:
         """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""

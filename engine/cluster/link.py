@@ -28,7 +28,7 @@ LINK_ERRORS = (TimeoutError, NatsError, OSError)
 def in_words(error: BaseException) -> str:
     """Say what an error of `LINK_ERRORS` means; the client library's own texts are for those who know it."""
     if isinstance(error, APIError):
-        return error.description or "they have no leader"
+        return error.description if error.description and error.err_code != _UNAVAILABLE else "they have no leader"
     if isinstance(error, NatsError):
         return (
             "no answer in time"
@@ -41,6 +41,7 @@ def in_words(error: BaseException) -> str:
 
 
 _log = logging.getLogger("dex.cluster")
+_UNAVAILABLE = 10008
 _CONNECT_SECONDS = 10.0
 _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0

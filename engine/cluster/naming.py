@@ -39,7 +39,8 @@ class Naming:
                 self._link.call(self._take(held, name, time.monotonic() + seconds), seconds + _MARGIN_SECONDS)
             except LINK_ERRORS as error:
                 raise Unavailable(
-                    f"the name {name!r} could not be taken: {in_words(error)}", "try again later"
+                    f"the name {name!r} could not be taken from the journal servers: {in_words(error)}",
+                    "try again later",
                 ) from error
             yield
         finally:

@@ -24,6 +24,7 @@ _log = logging.getLogger("dex.cluster")
 
 MESSAGE_ID = "Nats-Msg-Id"
 _TRY_SECONDS = 1.5
+_IN_PROCESS = 10158
 # A leader that is lost is replaced after four to eight seconds.
 _PATIENCE_SECONDS = 12.0
 _LOOK_SECONDS = 0.25
@@ -128,6 +129,8 @@ class Outbox:
             return  # answered before, or nobody is there to take it
         answer = _decode(message.data)
         if answer.error is not None:
+            if answer.error.get("err_code") == _IN_PROCESS:
+                return  # a try before this one is not committed yet
             self.refusal = str(answer.error.get("description"))
             _log.warning("the journal does not take a write: %s", self.refusal)
             return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-NO_QUORUM = "fewer than two of its three servers answer this node, or they have no leader yet"
+NO_QUORUM = "fewer than two of its three servers answer, or they have no leader yet"
 """Why a journal takes nothing, as far as a node can tell."""
 
 _STALL_SECONDS = 0.5
@@ -114,12 +114,10 @@ class Partition:
             raise index_behind(command.store, lag, how_fresh) from error
 
     def hindrance(self) -> str:
-        """Tell for how long the journal has taken nothing of what waits; empty where it takes what comes."""
-        waited = self.writer.waited
-        if waited < _STALL_SECONDS:
+        """Tell that the journal takes nothing of what waits, and why; empty where it takes what comes."""
+        if self.writer.waited < _STALL_SECONDS:
             return ""
-        why = self.writer.refusal or NO_QUORUM
-        return f"the journal of partition {self.number} has taken no write for {waited:.1f} s: {why}"
+        return f"the journal of partition {self.number} takes no writes: {self.writer.refusal or NO_QUORUM}"
 
     def evidence(self, applied_seq: int, committed_seq: int) -> Freshness:
         """Tell how fresh an answer of this node is, with what is known to be committed elsewhere."""

@@ -65,7 +65,7 @@ class Snapshotting:
         try:
             return [future.result(max(0.0, deadline - time.monotonic())) for future in taken]
         except LINK_ERRORS as error:
-            raise Unavailable(f"no snapshot was taken: {in_words(error)}", "try again later") from error
+            raise Unavailable(f"the journal servers took no snapshot: {in_words(error)}", "try again later") from error
         finally:
             for future in taken:
                 future.cancel()

@@ -125,7 +125,9 @@ class Failures:
             return "".join(self._told.values()) or str(self._gravest)
         by_text: dict[str, list[str]] = {}
         for endpoint, text in self._told.items():
-            by_text.setdefault(text.removeprefix(endpoint.url).lstrip(": "), []).append(endpoint.url)
+            # What was sent tells of its address itself, path and all.
+            what = text.partition(": ")[2] if text.startswith(endpoint.url) else text
+            by_text.setdefault(what, []).append(endpoint.url)
         return "; ".join(f"{', '.join(urls)}: {text}" for text, urls in by_text.items())
 
 

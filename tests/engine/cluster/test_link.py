@@ -62,6 +62,7 @@ def test_a_server_that_breaks_off_leaves_no_connection_open(journal_servers: Jou
     ("error", "told"),
     [
         (nats.js.errors.ServiceUnavailableError(code=503), "they have no leader"),
+        (nats.js.errors.ServiceUnavailableError(code=503, err_code=10008, description="JS"), "they have no leader"),
         (nats.js.errors.ServerError(code=500, description="insufficient storage"), "insufficient storage"),
         (nats.errors.TimeoutError(), "no answer in time"),
         (TimeoutError(), "no answer in time"),
