@@ -29,12 +29,16 @@ _GONE = (nats.js.errors.NotFoundError, nats.js.errors.NoStreamResponseError)
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """Who holds a key: a node, where it is reached, and which process of it. `epoch` is 0 until it is known."""
+    """Who holds a key: a node, where it is reached, and which process of it.
+
+    `epoch` is 0 until it is known; `takes` tells whether the node takes partitions.
+    """
 
     node: str
     url: str
     process: str
     epoch: int = 0
+    takes: bool = True
 
 
 class Found(NamedTuple):

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import msgspec
 
+from dex.engine.cluster.balancing import Balance
 from dex.engine.cluster.leases import Found, Holder, Lease, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.partition import Partition
@@ -33,6 +34,8 @@ _GIVEN_FOR_SECONDS = 1.0
 # How long a node that vanished is told of.
 _MEMBER_SECONDS = 86_400.0
 _ANSWER_SECONDS = 0.8
+# For how many leases nothing has changed before a partition is handed over to a node that owns fewer.
+_SETTLED_LEASES = 2
 _CLOSE_SECONDS = 10.0
 
 
@@ -59,6 +62,9 @@ class Ownership:
         self._given_until = [0.0] * len(partitions)
         self._handing: set[int] = set()
         self._ungiven: set[int] = set()
+        self._balance = Balance(node, leases.seconds * _SETTLED_LEASES)
+        self._ceding: set[int] = set()
+        self._left_to_others_until = [0.0] * len(partitions)
         self.draining = False
         self.on_change: Callable[[Partition, bool], None] = lambda _part, _owns: None
         for part, lease in zip(partitions, self._held, strict=True):
@@ -210,15 +216,31 @@ class Ownership:
                 if self._has_left:
                     return
                 try:
-                    if not await self._name.renew(self._holder):
+                    holder = msgspec.structs.replace(self._holder, takes=self._takes)
+                    if not await self._name.renew(holder):
                         await self._retake_name()
                     await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
                     await self._look_at_members()
+                    await self._share()
                 except LINK_ERRORS as error:
                     _log.info("the node's name is not renewed: %s", error)
                     if not self.is_heard:
                         # Nothing that was sent for a whole lease was committed: another server may reach a quorum.
                         await self._link.move()
+
+    @property
+    def _takes(self) -> bool:
+        return not self.draining and all(part.writer.fault is None for part in self._partitions)
+
+    async def _share(self) -> None:
+        """Hand a partition over where another node owns two fewer."""
+        takers = {holder.node for holder in await self._leases.under("node") if holder.takes}
+        owners = [None if holder is None else holder.node for holder in self._known]
+        number = self._balance.surplus(owners, takers)
+        if number is not None and self._acting[number]:
+            _log.info("partition %d is left to a node that owns fewer", number)
+            self._ceding.add(number)
+            self._wakes[number].set()
 
     async def _keep(self, part: Partition) -> None:
         """Take the lease of a partition when it is free, and keep it."""
@@ -250,7 +272,7 @@ class Ownership:
         """Renew, take or leave a lease; give how long to rest."""
         number = part.number
         if self._acting[number]:
-            if self.draining or part.writer.fault is not None:
+            if self.draining or part.writer.fault is not None or number in self._ceding:
                 await self._hand_over(part, lease)
                 return _LOOK_SECONDS
             await lease.renew(self._holder)
@@ -263,7 +285,7 @@ class Ownership:
         self._known[number] = _with_epoch(found)
         given = time.monotonic() < self._given_until[number]
         look = _GIVEN_LOOK_SECONDS if given else _LOOK_SECONDS
-        if not self._is_free(found) or self.draining or part.writer.fault is not None:
+        if not self._is_free(found) or not self._may_take(part):
             return look
         self._taking += 1
         try:
@@ -276,7 +298,14 @@ class Ownership:
             self._taking -= 1
         return _GIVEN_LOOK_SECONDS
 
+    def _may_take(self, part: Partition) -> bool:
+        is_left = time.monotonic() < self._left_to_others_until[part.number]
+        return not is_left and not self.draining and part.writer.fault is None
+
     async def _hand_over(self, part: Partition, lease: Lease) -> None:
+        if part.number in self._ceding:
+            self._ceding.discard(part.number)
+            self._left_to_others_until[part.number] = time.monotonic() + self._leases.seconds
         try:
             await self._in_thread(self._step_down, part)
             self._ungiven.add(part.number)

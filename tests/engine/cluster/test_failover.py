@@ -25,7 +25,7 @@ from dex.wcl.commands import (
     PutRow,
 )
 from dex.wcl.errors import DexError, Unavailable
-from tests.clusterprocesses import PATIENCE, ProcessCluster, process_cluster, wait_for
+from tests.clusterprocesses import PATIENCE, NodeProcess, ProcessCluster, process_cluster, wait_for
 
 _FEEDS = ("f0", "f1", "f2", "f3")
 """Enough names to be in both partitions."""
@@ -36,6 +36,13 @@ def cluster(journal_servers: JournalServers) -> Iterator[ProcessCluster]:
     with process_cluster(journal_servers) as found:
         for name in found.nodes:
             found.wait_until_owned(name)
+        yield found
+
+
+@pytest.fixture
+def spread_cluster(journal_servers: JournalServers) -> Iterator[ProcessCluster]:
+    """One with a partition more than nodes."""
+    with process_cluster(journal_servers, partitions=4) as found:
         yield found
 
 
@@ -136,17 +143,47 @@ def test_the_owner_of_a_flow_ends_under_calls_and_no_update_is_lost_or_made_twic
         ChunkedSubscribers(Client(engine)).run.start()
     owner = cluster.owner(partition_of(FLOW_ID, 2), "a")
     assert owner is not None
-
-    def register(who: int) -> Callable[[RemoteEngine, int], Subscriber]:
-        return lambda engine, number: ChunkedSubscribers(Client(engine)).register(f"{who}-{number}", "here")
-
     end = getattr(cluster[owner], way)
-    with _interrupted(cluster, owner, [register(who) for who in range(3)], end) as workers:
-        acknowledged = [registered for worker in workers for registered in worker.done]
+    with _interrupted(cluster, owner, [_register(who) for who in range(3)], end) as workers:
         failed = [error for worker in workers for error in worker.failed]
     assert all(type(error) is Unavailable and error.applied == "unknown" for error in failed)
-    other = next(name for name in cluster.nodes if name != owner)
-    with cluster[other].engine() as engine:
+    _check_registered(cluster[next(name for name in cluster.nodes if name != owner)], workers)
+
+
+@pytest.mark.spec("K-05", "K-07", "C-02")
+def test_nodes_that_come_get_partitions_under_calls_and_each_call_is_made_once(
+    spread_cluster: ProcessCluster,
+) -> None:
+    """The one that had all hands over the Flow's partition, too; no call fails for it."""
+    cluster = spread_cluster
+    for name in ("b", "c"):
+        cluster[name].stop()
+    assert set(cluster.wait_until_owned("a")) == {"a"}
+    with cluster["a"].engine() as engine:
+        ChunkedSubscribers(Client(engine)).run.start()
+
+    def come() -> None:
+        for name in ("b", "c"):
+            cluster[name].start().wait_until_ready()
+        wait_for(
+            lambda: set(cluster.wait_until_owned("a")) == {"a", "b", "c"}, "a partition for each", cluster["a"].log
+        )
+
+    with _interrupted(cluster, "a", [_register(who) for who in range(2)], come) as workers:
+        assert [worker.failed for worker in workers] == [[], []]
+    assert cluster.owner(partition_of(FLOW_ID, 4), "a") != "a"
+    _check_registered(cluster["b"], workers)
+
+
+def _register(who: int) -> Callable[[RemoteEngine, int], Subscriber]:
+    return lambda engine, number: ChunkedSubscribers(Client(engine)).register(f"{who}-{number}", "here")
+
+
+def _check_registered(node: NodeProcess, workers: Sequence[_Worker]) -> None:
+    """See that each registration that was acknowledged is there once, and no more than were tried."""
+    acknowledged = [registered for worker in workers for registered in worker.done]
+    failed = [error for worker in workers for error in worker.failed]
+    with node.engine() as engine:
         there = _subscribers(ChunkedSubscribers(Client(engine)))
     assert [subscriber.sequence for subscriber in there] == list(range(1, len(there) + 1))
     assert len({subscriber.subscriber_id for subscriber in there}) == len(there)
