@@ -15,6 +15,7 @@ from types import FrameType
 from dex.cli.devnode import DevNode, how_it_ended
 from dex.cli.session import Session
 from dex.engine.cluster.servers import JournalServers
+from dex.engine.directories import TRIED_FILE
 from dex.wcl.errors import Refused, Unavailable
 
 _NODES = 3
@@ -104,7 +105,7 @@ def _folder(session: Session) -> Iterator[Path]:
             yield Path(temporary)
         return
     folder = Path(chosen).absolute()
-    lock_path = folder / "cluster.lock"
+    lock_path = folder / TRIED_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_foreign = not lock_path.exists() and any(folder.iterdir())

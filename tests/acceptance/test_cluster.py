@@ -64,6 +64,9 @@ def test_a_cluster_to_try_is_checked_end_to_end_and_keeps_its_files_in_a_directo
         second = dex("cluster", "dev", *place)
         assert second.code == 4
         assert "another cluster runs in" in second.err
+        embedded = dex("store", "list", *place)
+        assert embedded.code == 1
+        assert "tried is the data directory of `dex cluster dev`" in embedded.err
         process.send_signal(signal.SIGTERM)
         assert process.wait(_PATIENCE) == 0
     with _running(dex, *place) as (process, endpoint):

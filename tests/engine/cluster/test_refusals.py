@@ -101,7 +101,7 @@ def test_a_data_directory_of_an_embedded_engine(cluster):
 def test_an_embedded_engine_in_the_data_directory_of_a_node(used, place):
     """It would see nothing of what the node has, or write past the journal."""
     folder = used.folder / "a" / place
-    with pytest.raises(Refused, match=r"/a is the data directory of a cluster's node.*; ask the node: --endpoint"):
+    with pytest.raises(Refused, match=r"/a is the data directory of a cluster's node.*; ask a node: --endpoint"):
         LocalEngine(folder)
     assert not (used.folder / "a" / "dex.db").exists()
 
