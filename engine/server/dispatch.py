@@ -249,7 +249,7 @@ class Dispatcher:
 
     def _overrun(self, commands: Sequence[Command[Any]], seconds: float) -> Unavailable:
         """Give the error for what takes longer than who asks waits, with what holds it up where that is known."""
-        told = self.engine.hindrance() or f"this takes longer than the {seconds:.2g} s that were given"
+        told = self.engine.hindrance() or f"this takes longer than the {seconds:.1f} s that were given"
         if any(scope_of(command) != "read" for command in commands):
             return may_be_applied(f"{told}, and the write may have been applied")
         return Unavailable(told, "try again, or raise --timeout")

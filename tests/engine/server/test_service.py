@@ -215,6 +215,19 @@ def test_a_request_that_takes_too_long_is_given_up(server: Server, monkeypatch: 
         asyncio.run(ask())
 
 
+@pytest.mark.spec("K-02", "X-03")
+def test_who_waits_for_less_is_told_in_time(
+    http: httpx.Client, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done to the server meanwhile goes on."""
+    end = threading.Event()
+    monkeypatch.setattr(server.engine, "execute", lambda _command: end.wait())
+    answer = http.get("/v1/state-stores", headers={"x-dex-timeout": "0.2"})
+    end.set()
+    assert (answer.status_code, answer.json()["error"]["kind"]) == (503, "unavailable")
+    assert "this takes longer than the 0.2 s that were given" in answer.json()["error"]["message"]
+
+
 @pytest.mark.spec("K-02")
 @pytest.mark.parametrize("told", ["soon", "-1", "1e3", ""])
 def test_a_time_that_is_no_number_is_refused(http: httpx.Client, told: str) -> None:
