@@ -1,5 +1,6 @@
 """The engine of a node: commands go to their partition, and lists are put together of all (spec: K-03, K-07)."""
 
+import random
 import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -49,7 +50,7 @@ R = TypeVar("R")
 
 _START_SECONDS = 30.0
 _SNAPSHOT_SECONDS = 3600.0
-_OWNER_POLL_SECONDS = 0.05
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 _UNHEARD = f"the journal takes no writes: {NO_QUORUM}"
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
@@ -228,6 +229,7 @@ class ClusterEngine:
         deadline = began + self._timeout
         asked = command
         failed: Unavailable | None = None
+        tries = 0
         while True:
             owner = self.ownership.owner(part.number)
             try:
@@ -244,7 +246,8 @@ class ClusterEngine:
                 failed = error
             if time.monotonic() > deadline or not self.ownership.is_heard:
                 raise self._without_owner(part, failed)
-            time.sleep(_OWNER_POLL_SECONDS)
+            tries += 1
+            self.ownership.wait_for_other(part.number, owner, _pause(tries))
 
     def _without_owner(self, part: Partition, failed: Unavailable | None) -> Unavailable:
         """Give the error for a command that no owner was found for; `failed` is what one has said."""
@@ -257,10 +260,11 @@ class ClusterEngine:
         return Unavailable(told, "try again; `dex cluster status` shows who owns what", partition=part.number)
 
     def hindrance(self) -> str:
-        """Tell that the journal takes nothing of this node, or nothing of what waits in one partition."""
+        """Tell that the journal takes nothing of this node, or what is in the way in one partition."""
         if self.ownership.unheard > self.settings.lease_seconds / 2:
             return _UNHEARD
-        return max(self.partitions, key=lambda part: part.writer.waited).hindrance()
+        longest_first = sorted(self.partitions, key=lambda part: -part.writer.waited)
+        return next(filter(None, (part.hindrance() for part in longest_first)), "")
 
     def _patience(self, command: Command[Any]) -> float:
         """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""
@@ -414,6 +418,11 @@ class ClusterEngine:
             self._link.close()
         finally:
             self._files.close()
+
+
+def _pause(tries: int) -> float:
+    """Give for how long to rest before an owner that could not answer is asked again, by chance so as not to crowd."""
+    return min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2.0 ** min(tries, 9)) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _refuse_wildcard(url: str) -> None:

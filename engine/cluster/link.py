@@ -16,6 +16,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.settings import hide_credentials
 from dex.wcl.errors import Refused, Unavailable
 
@@ -87,8 +88,13 @@ class Link:
     async def _connect(self) -> None:
         refused = asyncio.Event()
 
+        outage = Outage("journal servers")
+
+        async def connected() -> None:
+            outage.is_over()
+
         async def told(error: Exception) -> None:
-            _log.warning("journal servers: %s", hide_credentials(str(error) or type(error).__name__))
+            outage.goes_on(hide_credentials(str(error) or type(error).__name__))
             if "authorization" in str(error).lower():
                 refused.set()
 
@@ -98,6 +104,7 @@ class Link:
                 servers=self._servers,
                 name=self._name,
                 error_cb=told,
+                reconnected_cb=connected,
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=0.1,  # type: ignore[arg-type]  # it is slept for, whatever it is
                 ping_interval=1,
@@ -131,7 +138,7 @@ class Link:
         left = self.nc.connected_url
         if left is None:
             return  # it looks for one already
-        _log.warning("nothing is committed by way of %s:%s, connecting to another server", left.hostname, left.port)
+        _log.debug("nothing is committed by way of %s:%s, connecting to another server", left.hostname, left.port)
         for _ in range(_MOVES):
             await self.nc.force_reconnect()
             while not self.nc.is_connected:

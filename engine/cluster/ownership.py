@@ -17,7 +17,8 @@ import msgspec
 
 from dex.engine.cluster.balancing import Balance
 from dex.engine.cluster.leases import Found, Holder, Lease, Leases
-from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
 from dex.engine.owner import OwnerChanged, not_owner
 from dex.wcl.errors import DexError, Refused, Unavailable
@@ -34,6 +35,7 @@ _GIVEN_FOR_SECONDS = 1.0
 # How long a node that vanished is told of.
 _MEMBER_SECONDS = 86_400.0
 _ANSWER_SECONDS = 0.8
+_OTHER_SECONDS = 0.05
 # For how many leases nothing has changed before a partition is handed over to a node that owns fewer.
 _SETTLED_LEASES = 2
 _CLOSE_SECONDS = 10.0
@@ -91,6 +93,12 @@ class Ownership:
         """Give who owns a partition, as this node last saw it."""
         return self._known[number]
 
+    def wait_for_other(self, number: int, seen: Holder | None, seconds: float) -> None:
+        """Wait some seconds, or until a partition has another owner than one that was seen."""
+        deadline = time.monotonic() + seconds
+        while self.owner(number) == seen and time.monotonic() < deadline:
+            time.sleep(_OTHER_SECONDS)
+
     def epoch(self, number: int) -> int:
         """Give the epoch in which this node owns a partition, 0 where it does not."""
         return self._held[number].epoch if self.owns(number) else 0
@@ -118,7 +126,7 @@ class Ownership:
         try:
             self._link.call(self._look_at_members(), _ANSWER_SECONDS)
         except (DexError, *LINK_ERRORS) as error:
-            _log.info("the nodes are not known now: %s", error)
+            _log.debug("the nodes are not known now: %s", error)
             return self._members, False
         return self._members, self.is_heard
 
@@ -210,6 +218,7 @@ class Ownership:
         self._members = sorted([*others, self._holder], key=attrgetter("node"))
 
     async def _keep_name(self) -> None:
+        outage = Outage("the journal servers do not take what this node tells them")
         while True:
             await asyncio.sleep(self._leases.seconds / 3)
             async with self._naming:
@@ -222,8 +231,9 @@ class Ownership:
                     await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
                     await self._look_at_members()
                     await self._share()
+                    outage.is_over()
                 except LINK_ERRORS as error:
-                    _log.info("the node's name is not renewed: %s", error)
+                    outage.goes_on(in_words(error))
                     if not self.is_heard:
                         # Nothing that was sent for a whole lease was committed: another server may reach a quorum.
                         await self._link.move()
@@ -249,7 +259,7 @@ class Ownership:
             try:
                 rest = await self._look(part, lease)
             except LINK_ERRORS as error:
-                _log.info("the lease of partition %d: %s", part.number, str(error) or type(error).__name__)
+                _log.debug("the lease of partition %d: %s", part.number, in_words(error))
                 rest = _LOOK_SECONDS
             except Exception:  # noqa: BLE001  # a task that ended would keep its partition from everybody
                 _log.exception("the lease of partition %d", part.number)

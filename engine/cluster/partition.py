@@ -114,7 +114,10 @@ class Partition:
             raise index_behind(command.store, lag, how_fresh) from error
 
     def hindrance(self) -> str:
-        """Tell that the journal takes nothing of what waits, and why; empty where it takes what comes."""
+        """Tell why nothing of what waits is applied here, or taken by the journal; empty where all goes on."""
+        hindered = self.writer.hindered
+        if hindered is not None:
+            return f"this node cannot apply what partition {self.number} has: {hindered.message}"
         if self.writer.waited < _STALL_SECONDS:
             return ""
         return f"the journal of partition {self.number} takes no writes: {self.writer.refusal or NO_QUORUM}"

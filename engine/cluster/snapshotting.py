@@ -17,6 +17,7 @@ import msgspec
 
 from dex.engine.cluster.leases import Holder, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, next_name
@@ -82,15 +83,15 @@ class Snapshotting:
         self._threads.shutdown()
 
     async def _watch(self, part: Partition) -> None:
+        # The journal servers may be choosing a leader: at a fresh start they are.
+        outage = Outage(f"no snapshot of partition {part.number}", _LOOK_SECONDS * 2)
         while True:
             try:
                 await self._look(part)
             except (DexError, *LINK_ERRORS) as error:
-                _log.warning(
-                    "no snapshot of partition %d: %s",
-                    part.number,
-                    error if isinstance(error, DexError) else in_words(error),
-                )
+                outage.goes_on(str(error) if isinstance(error, DexError) else in_words(error))
+            else:
+                outage.is_over()
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def _look(self, part: Partition) -> None:

@@ -17,6 +17,7 @@ from nats.js import JetStreamContext, api
 from dex.engine.cluster.continuity import OWNER, Continuity, Position, mark_of
 from dex.engine.cluster.journalclock import bounded
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition, Refused
 
@@ -98,6 +99,7 @@ class Stream:
         self.partition = partition
         self.last_seq = 0
         self.continuity = Continuity(link, self.name)
+        self._outage = Outage(f"reading {self.name}", _LOOK_SECONDS)
 
     async def join(self, cluster_id: str, *, is_made: bool) -> None:
         """Find the stream of a cluster; where the streams of that are not made yet, make it.
@@ -175,13 +177,11 @@ class Stream:
             await on_batch(batch)
             reached = Position(batch[-1].seq, mark_of(batch[-1].message_id))
 
-        told = ""
         while True:
             try:
                 await self._follow(reached, apply)
             except LINK_ERRORS as error:
-                if told != (told := in_words(error)):
-                    _log.info("reading %s again: %s", self.name, told)
+                self._outage.goes_on(in_words(error))
                 await asyncio.sleep(0.1)
 
     async def _follow(self, after: Position, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
@@ -206,6 +206,7 @@ class Stream:
                 batch = await self._next(subscription, after.seq, reached)
                 if batch is None:
                     return
+                self._outage.is_over()
                 if batch:
                     await on_batch(batch)
                     reached = batch[-1].seq

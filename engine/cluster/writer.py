@@ -20,6 +20,7 @@ from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.continuity import Position, last_position
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
 from dex.engine.cluster.verdicts import Verdicts
@@ -52,6 +53,9 @@ class ReplicatedWriter:
         self._outbox = Outbox(link, stream.subject, stream.committed)
         self._id = uuid4().hex
         self._numbers = count(1)
+        self._applying = Outage(f"applying {stream.name}")
+        # Why what is committed is not applied here now: the file is busy, or its disk full.
+        self.hindered: Unavailable | None = None
         self.fault: BaseException | None = None
         self.applied = 0
         self.writes = 0
@@ -136,9 +140,10 @@ class ReplicatedWriter:
         try:
             self._barriers.join().result(seconds)
         except TimeoutError as error:
-            raise Unavailable(
-                f"this node has not caught up with the journal within {seconds:g} s", "try again later"
-            ) from error
+            told = f"this node has not caught up with the journal within {seconds:g} s"
+            if (hindered := self.hindered) is not None:
+                raise Unavailable(f"{told}: {hindered.message}", hindered.remedy) from error
+            raise Unavailable(told, "try again later") from error
 
     def wait_for(self, position: int, seconds: float) -> None:
         """Wait until this node has applied a position.
@@ -217,10 +222,15 @@ class ReplicatedWriter:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                return await loop.run_in_executor(self._thread, self._apply, messages)
+                await loop.run_in_executor(self._thread, self._apply, messages)
             except Unavailable as error:
-                _log.warning("applying %s: %s", self.stream.name, error)
+                self.hindered = error
+                self._applying.goes_on(str(error))
                 await asyncio.sleep(_REST_SECONDS)
+            else:
+                self.hindered = None
+                self._applying.is_over()
+                return
 
     def _apply(self, messages: Sequence[Committed]) -> None:
         """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""

@@ -1,0 +1,65 @@
+"""What a node says while something fails: little, and what it is."""
+
+import sqlite3
+from contextlib import closing
+
+import msgspec
+import pytest
+
+from dex.engine.cluster.outages import Outage
+from dex.engine.cluster.servers import JournalServers
+from dex.wcl.errors import Unavailable
+from tests.clusterprocesses import NodeProcess, process_cluster, wait_for
+from tests.clusters import new_cluster, running_servers
+from tests.engine.cluster.conftest import eventually
+
+
+def _warnings(node: NodeProcess) -> list[str]:
+    lines = [msgspec.json.decode(line) for line in node.log().splitlines() if line.startswith("{")]
+    return [line["message"] for line in lines if line["level"] != "info" or "again" in line["message"]]
+
+
+@pytest.mark.spec("K-01", "K-04")
+def test_an_outage_of_the_journal_is_told_when_it_begins_and_when_it_is_over() -> None:
+    """Each part of a node, which is named before the colon, says by turns that it fails and that it works again."""
+    with running_servers() as servers, process_cluster(servers, ("a",)) as cluster:
+        node = cluster["a"]
+        cluster.wait_until_owned("a")
+        for server in servers.servers:
+            server.kill()
+        wait_for(lambda: "journal servers do not take" in node.log(), "the outage to be told", node.log)
+        for server in servers.servers:
+            server.start()
+        wait_for(lambda: "do not take what this node tells them: works again" in node.log(), "its end", node.log)
+        told: dict[str, list[bool]] = {}
+        for message in _warnings(node):
+            told.setdefault(message.partition(":")[0], []).append("works again" in message)
+        assert "journal servers" in told
+        assert all(ends == [False, True] * (len(ends) // 2) + [False] * (len(ends) % 2) for ends in told.values())
+
+
+@pytest.mark.spec("K-08")
+def test_what_is_soon_over_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    """At a fresh start the journal servers are choosing leaders, and there is no snapshot anyway."""
+    outage = Outage("something", patience=3600.0)
+    outage.goes_on("no answer in time")
+    outage.is_over()
+    assert not caplog.records
+
+
+@pytest.mark.spec("K-01", "K-06")
+def test_a_node_that_cannot_write_its_file_says_that_it_is_not_ready_for_that(
+    journal_servers: JournalServers,
+) -> None:
+    """A full disk is told likewise; it is ready by itself once that is over."""
+    with new_cluster(journal_servers, ("a",), timeout=1.0) as cluster:
+        node = cluster.nodes["a"]
+        node.probe(30)
+        with closing(sqlite3.connect(node.partitions[0].engine.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(Unavailable, match=r"not caught up with the journal within 4 s: .* is busy"):
+                node.probe(4)
+            assert "cannot apply what partition 0 has" in node.hindrance()
+            other.execute("ROLLBACK")
+        eventually(lambda: not node.hindrance())
+        node.probe(30)
