@@ -12,7 +12,7 @@ from zlib import crc32
 import nats.js.errors
 from nats.js import api
 
-from dex.engine.cluster.link import Link
+from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.outbox import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition
 
@@ -66,6 +66,9 @@ class Continuity:
             info = await self._link.js.stream_info(self._stream)
         except nats.js.errors.NotFoundError:
             raise self._doubt("is not there", reading=reading) from None
+        except LINK_ERRORS:
+            self._doubted = None  # only what is told all the time is no server that was cut off
+            raise
         owner = (info.config.metadata or {}).get(OWNER)
         if owner != self.cluster_id:
             whose = "no cluster" if owner is None else f"cluster {owner}"
