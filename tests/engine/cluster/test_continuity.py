@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -218,14 +217,17 @@ def _define(node: NodeProcess) -> None:
 
 
 def _put_back(servers: JournalServers, meanwhile: Callable[[], None]) -> None:
-    """Copy the files of the journal servers, and put the copies back after something."""
-    _with_stopped(servers, lambda folder: shutil.copytree(folder, folder.with_name("copy")))
-    meanwhile()
-    _with_stopped(servers, lambda folder: (shutil.rmtree(folder), folder.with_name("copy").rename(folder)))
-
-
-def _with_stopped(servers: JournalServers, work: Callable[[Path], object]) -> None:
-    servers.stop()
+    """Copy the files of the journal servers as of one moment, and put the copies back after something."""
+    stores = [server.folder / "store" for server in servers.servers]
     for server in servers.servers:
-        work(server.folder / "store")
+        server.pause()
+    for store in stores:
+        shutil.copytree(store, store.with_name("copy"))
+    for server in servers.servers:
+        server.resume()
+    meanwhile()
+    servers.stop()
+    for store in stores:
+        shutil.rmtree(store)
+        store.with_name("copy").rename(store)
     servers.start()
