@@ -16,6 +16,7 @@ import msgspec
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.remote.trying import may_be_applied
 from dex.wcl.errors import DexError
@@ -74,6 +75,7 @@ class Outbox:
         self._is_woken = False
         self._inbox = ""
         self._since: float | None = None
+        self._refusing = Outage(f"writing to {subject}")
         self.refusal = ""
 
     def put(self, messages: Sequence[Sending]) -> None:
@@ -132,9 +134,11 @@ class Outbox:
             if answer.error.get("err_code") == _IN_PROCESS:
                 return  # a try before this one is not committed yet
             self.refusal = str(answer.error.get("description"))
-            _log.warning("the journal does not take a write: %s", self.refusal)
+            self._refusing.goes_on(self.refusal)
             return
-        self.refusal = ""
+        if self.refusal:
+            self._refusing.is_over()
+            self.refusal = ""
         del self._flying[message_id]
         self._since = time.monotonic() if self._flying else None
         self._on_answer(answer.seq)

@@ -3,6 +3,9 @@
 import pytest
 
 from dex.engine.cluster.balancing import Balance
+from dex.engine.cluster.servers import JournalServers
+from tests.clusters import new_cluster
+from tests.engine.cluster.conftest import eventually
 
 
 @pytest.mark.spec("K-05")
@@ -37,3 +40,18 @@ def test_what_nobody_took_is_not_handed_over_again_soon() -> None:
     balance = Balance("a", 1e-9)
     tries = [balance.surplus(["a", "a"], {"a", "b"}) for _ in range(40)]
     assert 1 <= tries.count(1) < len(tries)
+
+
+@pytest.mark.spec("K-05", "K-09")
+def test_a_drained_node_tells_the_others_that_it_takes_none(journal_servers: JournalServers) -> None:
+    """Nothing is handed over to it."""
+    with new_cluster(journal_servers, ("a", "b"), settings={"lease_seconds": 2.0}) as cluster:
+        node = cluster.nodes["a"]
+
+        def takers() -> set[str]:
+            found = node._link.insist(lambda: node.ownership._leases.under("node"), 30)
+            return {holder.node for holder in found if holder.takes}
+
+        assert takers() == {"a", "b"}
+        cluster.nodes["b"].ownership.drain(30)
+        eventually(lambda: takers() == {"a"})

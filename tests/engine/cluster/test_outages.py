@@ -5,13 +5,17 @@ from contextlib import closing
 
 import msgspec
 import pytest
+from nats.js import JetStreamContext
 
+from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.outages import Outage
+from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.servers import JournalServers
+from dex.wcl.commands import DefineStateStore, PutRow
 from dex.wcl.errors import Unavailable
 from tests.clusterprocesses import NodeProcess, process_cluster, wait_for
 from tests.clusters import new_cluster, running_servers
-from tests.engine.cluster.conftest import eventually
+from tests.engine.cluster.conftest import eventually, on_servers
 
 
 def _warnings(node: NodeProcess) -> list[str]:
@@ -63,3 +67,37 @@ def test_a_node_that_cannot_write_its_file_says_that_it_is_not_ready_for_that(
             other.execute("ROLLBACK")
         eventually(lambda: not node.hindrance())
         node.probe(30)
+
+
+@pytest.mark.spec("K-01", "K-04")
+def test_a_journal_that_takes_no_writes_is_told_once_however_many_there_are(
+    journal_servers: JournalServers, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where the disks of its servers are full."""
+    with new_cluster(journal_servers, ("a",), timeout=1.0) as cluster:
+        node = cluster.nodes["a"]
+        stream = node.partitions[partition_of("s", 2)].stream
+        eventually(lambda: node.ownership.owns(0) and node.ownership.owns(1))
+        node.execute(DefineStateStore(name="s"))
+        on_servers(journal_servers, lambda js: _limit(js, stream.name, 1))
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                node.execute(PutRow(store="s", key=b"k"))
+        on_servers(journal_servers, lambda js: _limit(js, stream.name, -1))
+        eventually(lambda: _is_written(node))
+        told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("writing to")]
+        assert len(told) == 2
+        assert "works again" in told[1]
+
+
+async def _limit(js: JetStreamContext, name: str, most: int) -> None:
+    config = (await js.stream_info(name)).config
+    await js.update_stream(config.evolve(max_msgs=most))
+
+
+def _is_written(node: ClusterEngine) -> bool:
+    try:
+        node.execute(PutRow(store="s", key=b"k"))
+    except Unavailable:
+        return False
+    return True
