@@ -56,13 +56,16 @@ class Housekeeping:
 
     def stop(self, grace: float) -> None:
         """End the thread after the pass it is in, or up to `grace` seconds later where work is left."""
-        if self._thread is None:
-            return
         self._closing.set()
+        with self._starting:  # another thread's commit may be about to start it
+            thread = self._thread
+            if thread is None:
+                self._stopping.set()
+                return
         self._idle.wait(grace)
         self._stopping.set()
         self._wanted.set()
-        self._thread.join()
+        thread.join()
 
     def pause(self, seconds: float) -> None:
         """Wait, unless the engine is being closed."""

@@ -1,13 +1,16 @@
 """How much a pass of housekeeping takes on, by who is waiting for the writer."""
 
-from threading import Thread
+from threading import Event, Thread
+from types import SimpleNamespace
 
 import pytest
 
+from dex.engine.housekeeping import Housekeeping, Retention
 from dex.engine.local import LocalEngine
 from dex.engine.sweep import _ROWS
 from dex.wcl.commands import ClearStateStore, DefineStateStore, PutRow
 from tests.engine.fakes import FakeClock
+from tests.engine.flows.runtime.desk import Aside
 
 _STORED = 200
 
@@ -66,3 +69,23 @@ def test_a_pass_rides_along_with_the_next_mutation(cleared):
 def test_a_pass_that_nobody_takes_along_is_not_done(cleared):
     assert cleared._writer.ride(lambda *_: pytest.fail("it ran"), 0.001) is None
     cleared.execute(PutRow(store="s", key=b"k"))
+
+
+@pytest.mark.spec("S-13")
+def test_an_engine_may_be_closed_while_a_commit_of_another_thread_starts_the_housekeeping(clock, monkeypatch):
+    housekeeping, starting, go = Housekeeping(clock, Retention()), Event(), Event()
+
+    class Slow(Thread):
+        def start(self) -> None:
+            starting.set()
+            assert go.wait(20)
+            super().start()
+
+    monkeypatch.setattr("dex.engine.housekeeping.threading.Thread", Slow)
+    waking = Aside(housekeeping.wake, SimpleNamespace(run=lambda *_: False))
+    assert starting.wait(20)
+    stopping = Aside(housekeeping.stop, 0)
+    assert housekeeping._closing.wait(20)
+    go.set()
+    stopping.result()
+    waking.result()

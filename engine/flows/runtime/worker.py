@@ -81,9 +81,11 @@ class Worker:
         self._stopping.set()
         self._parts.work.notify()
         atexit.unregister(self.stop)
-        if self._thread is not None:
+        with self._mutex:  # another thread's wait may be about to start it
+            thread = self._thread
+        if thread is not None:
             try:
-                self._thread.join()
+                thread.join()
             except BaseException:
                 self._leave()
                 raise
@@ -186,12 +188,16 @@ class Worker:
         return False
 
     def _take(self, lock: int, *, until_idle: bool) -> bool:
+        is_told = self._thread is not None  # nobody looks at the background
         while not self._stopping.is_set():
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if until_idle and not self._due(frozenset()):
                     return False
+                if not is_told:
+                    is_told = True
+                    _log.warning("another process works the Flows of this data directory; this one stands by")
                 self._stopping.wait(_POLL_SECONDS)
             else:
                 return True

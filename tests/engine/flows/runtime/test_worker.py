@@ -16,6 +16,7 @@ from dex.wcl.errors import DexError, Unavailable
 from tests.chaos.children import Child
 from tests.engine.flows.runtime.conftest import history
 from tests.engine.flows.runtime.desk import IN, PATIENCE, Aside, Await, Desk, Do, Gate, N
+from tests.engine.sync.worker.running import until
 
 
 def done(context, input):
@@ -255,6 +256,23 @@ def test_work_in_the_foreground_ends_once_others_leave_nothing(running):
     second.engine.flows.parts.registry.register(Desk(Do("A", done)))
     second.engine.flows.worker.run(until_idle=True)
     assert [event.kind for event in history(second, "d")] == ["started", "step"]
+
+
+@pytest.mark.spec("FL-08")
+def test_work_in_the_foreground_tells_that_it_stands_by(running, caplog):
+    """Once, and it ends when the other one has left nothing."""
+    first, second = running(), running()
+    gate = Gate(lambda context: graceful_complete())
+    first.start_flow(Desk(Do("A", gate)), "d")
+    first.engine.flows.worker.start()
+    assert gate.inside.wait(PATIENCE)
+    flows = second.engine.flows
+    flows.parts.registry.register(Desk(Do("A", done)))
+    standing = Aside(flows.worker.run, until_idle=True)
+    until(lambda: "another process works the Flows of this data directory; this one stands by" in caplog.messages)
+    gate.open.set()
+    standing.result()
+    assert len([message for message in caplog.messages if "stands by" in message]) == 1
 
 
 @pytest.mark.spec("FL-08")
