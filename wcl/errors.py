@@ -234,6 +234,11 @@ class RetryAfterError(WorkerInvocationError):
     """Raised by a Step's handler to be tried again after `delay`, whatever its RetryPolicy says (spec: FL-08)."""
 
     def __init__(self, delay: "timedelta", message: str = "") -> None:
+        if not hasattr(delay, "total_seconds"):
+            raise InvalidCommand(
+                f"RetryAfterError: delay is the {type(delay).__name__} {delay!r}, and timedelta is expected",
+                "write RetryAfterError(timedelta(seconds=30))",
+            )
         if delay.total_seconds() < 0:
             raise InvalidCommand(f"a Step cannot be tried again after {delay}", "pass a delay of zero or more")
         super().__init__(message or "the handler asks to be tried again", delay_seconds=delay.total_seconds())

@@ -1,5 +1,6 @@
 """Errors as JSON, and JSON as errors (spec: X-03)."""
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -11,7 +12,18 @@ from dex.wcl.values import value_to_json
 
 def error_to_json(error: DexError) -> dict[str, Any]:
     """Give kind, message, remedy and facts of an error in the forms that JSON has."""
-    return {name: value_to_json(value) for name, value in error.as_dict().items()}
+    return {name: _fact(value) for name, value in error.as_dict().items()}
+
+
+def _fact(value: Any) -> Any:
+    """Give a fact, which a handler may have made of anything, with text for the numbers that JSON has not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _fact(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_fact(inner) for inner in value]
+    return value_to_json(value)
 
 
 def error_to_wire(error: DexError) -> dict[str, Any]:

@@ -55,6 +55,9 @@ class TripFlow(Flow[Trip]):
         notes.set(context, "a/b", text)
         return RPCResult(Trip(text))
     @rpc
+    def nothing(self, context) -> RPCResult[None]:
+        return RPCResult(None)
+    @rpc
     def wrong(self, context) -> RPCResult[int]:
         return 5
 """

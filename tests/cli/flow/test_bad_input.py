@@ -31,6 +31,7 @@ from tests.acceptance.conftest import Dex
         (["set", "t1", "Blob=AP8="], "Attribute Blob: the value at $ is not bytes; write NAME=@FILE for bytes"),
         (["set", "t1", "Count:=99999999999999999999"], "the value at $"),
         (["publish", "t1", "News", '{"tripId": "a", "days": true}'], "$.days is bool, and int is expected"),
+        (["invoke", "t1", "nothing", "--input", "2"], "RPC nothing takes no input; call it without one"),
         (["invoke", "t1", "add", "--input", "two"], "--input 'two' is not JSON"),
         (["invoke", "t1", "add", "--input", "two"], "'\"text\"'"),
         (["set", "t1", "Count:=NaN"], "is not JSON"),

@@ -15,7 +15,7 @@ from tests.acceptance.conftest import Dex
         ("flow invoke eu:", ["eu:s1"]),
         ("flow start T", ["TripFlow"]),
         ("flow search --type Cu", ["CustomerDirectoryFlow"]),
-        ("flow invoke t1 ", ["add", "note", "wrong"]),
+        ("flow invoke t1 ", ["add", "note", "nothing", "wrong"]),
         ("flow invoke eu:s1 Reg", ["RegisterSubscriber"]),
         ("flow invoke eu:s1 --lock Subscriber", ["SubscriberArchiveState", "SubscriberChunks/"]),
         ("flow get t1 Count N", ["Notes/"]),

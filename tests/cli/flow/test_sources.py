@@ -35,7 +35,7 @@ def test_types_come_from_files_modules_and_the_configuration(dex: Dex) -> None:
     assert (row["value"], row["origin"]) == (["trip.py"], "environment DEX_FLOWS")
     described = next(row for row in dex.ok("flow", "types").json if row["type"] == "TripFlow")
     assert described["steps"] == ["Leave", "Pack"]
-    assert described["rpcs"] == ["add", "note", "wrong"]
+    assert described["rpcs"] == ["add", "note", "nothing", "wrong"]
     assert "Notes/*" in described["attributes"]
 
 

@@ -75,6 +75,12 @@ def test_no_handler_may_ask_to_be_tried_again_in_the_past(ask: Callable[[timedel
 
 
 @pytest.mark.spec("FL-08")
+def test_a_delay_that_is_no_timedelta_is_refused() -> None:
+    with pytest.raises(InvalidCommand, match="delay is the int 30, and timedelta is expected"):
+        RetryAfterError(30)  # type: ignore[arg-type]  # that is the mistake
+
+
+@pytest.mark.spec("FL-08")
 def test_a_handler_may_ask_for_its_own_delay() -> None:
     with pytest.raises(RetryAfterError, match="not yet") as caught:
         raise retry_after(5 * SECOND, "not yet")
