@@ -95,14 +95,14 @@ class ClusterEngine:
         self.ownership: Ownership
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
-        held_clock = JournalClock(clock or SystemClock())
+        self._clock = JournalClock(clock or SystemClock())
         self.partitions = [
             Partition(
                 number,
                 settings,
                 data_dir,
                 self._link,
-                clock=held_clock,
+                clock=self._clock,
                 timeout=timeout,
                 retention=retention,
                 registry=registry,
@@ -150,7 +150,7 @@ class ClusterEngine:
         self._snapshotting = Snapshotting(self._link, snapshots, leases, self.settings, cluster_id, self.partitions)
         self._snapshotting.start()
         self._operating = Operating(
-            self.settings, self.partitions, self.ownership, self._forwarding, self._snapshotting
+            self.settings, self.partitions, self.ownership, self._forwarding, self._snapshotting, self._clock
         )
 
     def snapshot(self) -> list[Manifest]:

@@ -39,6 +39,15 @@ class JournalClock:
             self._tell(now - journal, "ahead of")
         return bounded(now, journal)
 
+    def off(self) -> str:
+        """Tell how far this machine's clock is off that of the journal servers; empty where it is right."""
+        if self._began is None:
+            return ""
+        ms = self._clock.now_ms() - self._began - _steady_ms()
+        if abs(ms) <= MOST_AHEAD_MS:
+            return ""
+        return f"clock {abs(ms) // 1000} s {'ahead' if ms > 0 else 'behind'}"
+
     def monotonic(self) -> float:
         """Give the time in seconds on a clock that only goes forward."""
         return self._clock.monotonic()

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from dex.engine.cluster.forwarding import Forwarding
+from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.leases import Holder
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
@@ -43,7 +44,9 @@ class Operating:
         ownership: Ownership,
         forwarding: Forwarding,
         snapshotting: Snapshotting,
+        clock: JournalClock,
     ) -> None:
+        self._clock = clock
         self._settings = settings
         self._partitions = partitions
         self._ownership = ownership
@@ -76,7 +79,7 @@ class Operating:
             for part in self._partitions
         ]
         draining = self._ownership.draining or self._is_asking
-        return NodeReport(node=self._settings.node, draining=draining, copies=copies)
+        return NodeReport(node=self._settings.node, draining=draining, copies=copies, clock=self._clock.off())
 
     def _status(self, _command: ShowCluster) -> ClusterStatus:
         holders, journal = self._ownership.members()
@@ -88,6 +91,7 @@ class Operating:
                 url=holder.url,
                 alive=(report := reports[holder.node]) is not None,
                 draining=report is not None and report.draining,
+                clock="" if report is None else report.clock,
             )
             for holder in holders
         ]

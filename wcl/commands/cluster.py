@@ -23,20 +23,28 @@ class NodeCopy(msgspec.Struct, kw_only=True):
 
 
 class NodeReport(msgspec.Struct, kw_only=True):
-    """What a node tells of itself. One that drains hands its partitions over and takes none."""
+    """What a node tells of itself. One that drains hands its partitions over and takes none.
+
+    `clock` tells how far its clock is off that of the journal servers, empty where it is right.
+    """
 
     node: str
     draining: bool
     copies: list[NodeCopy]
+    clock: str = ""
 
 
 class ClusterNode(msgspec.Struct, kw_only=True):
-    """A node of a cluster and where it is reached; `alive` tells whether it answered within a second."""
+    """A node of a cluster and where it is reached; `alive` tells whether it answered within a second.
+
+    `clock` tells how far its clock is off that of the journal servers, empty where it is right.
+    """
 
     name: str
     url: str
     alive: bool
     draining: bool
+    clock: str = ""
 
 
 class PartitionCopy(msgspec.Struct, kw_only=True):

@@ -74,7 +74,8 @@ _NODE = ["node", "url", "state"]
 def _state(node: ClusterNode) -> str:
     if not node.alive:
         return "does not answer"
-    return "draining" if node.draining else "alive"
+    state = "draining" if node.draining else "alive"
+    return f"{state}, {node.clock}" if node.clock else state
 
 
 def _row(partition: ClusterPartition) -> dict[str, Any]:

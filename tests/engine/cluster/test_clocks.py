@@ -16,6 +16,7 @@ from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.flows.registry import Registry
 from dex.wcl.commands import DefineStateStore, PutRow
+from dex.wcl.commands.cluster import ShowCluster
 from tests.clusterprocesses import wait_for
 from tests.clusters import Cluster, catch_up, new_cluster
 from tests.engine.cluster.conftest import check_equal
@@ -115,3 +116,5 @@ def test_a_node_whose_clock_is_wrong_says_so_once(
     (told,) = [record.getMessage() for record in caplog.records if "clock" in record.getMessage()]
     assert f"{where} the journal servers' clocks" in told
     assert "NTP" in told
+    status = cluster.nodes["a"].execute(ShowCluster())
+    assert [node.clock.rpartition(" ")[2] for node in status.nodes] == ["", where.split(maxsplit=1)[0]]
