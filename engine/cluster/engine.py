@@ -1,8 +1,6 @@
 """The engine of a node: commands go to their partition, and lists are put together of all (spec: K-03, K-07)."""
 
-import random
 import secrets
-import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,7 +13,7 @@ from dex.engine.clock import Clock, SystemClock
 from dex.engine.cluster import birth, identity, monitors
 from dex.engine.cluster.attempts import Attempts
 from dex.engine.cluster.bootstrap import Bootstrap
-from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
+from dex.engine.cluster.forwarding import Forwarding
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
@@ -23,8 +21,9 @@ from dex.engine.cluster.merging import MERGED
 from dex.engine.cluster.naming import Naming
 from dex.engine.cluster.operating import OPERATIONS, Operating
 from dex.engine.cluster.ownership import Ownership
-from dex.engine.cluster.partition import NO_QUORUM, Partition
+from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import feed_of, partition_of, store_of
+from dex.engine.cluster.routing import UNHEARD, Routing
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.shared import Shared
 from dex.engine.cluster.snapshot import Manifest, SnapshotStore
@@ -35,11 +34,10 @@ from dex.engine.directories import refuse_embedded
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import not_owner
-from dex.engine.remote.trying import is_repeatable, may_be_applied
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command, DefineStateStore
 from dex.wcl.commands.sync import SyncBacklog
-from dex.wcl.errors import DexError, Refused, Unavailable
+from dex.wcl.errors import DexError, Refused
 
 if TYPE_CHECKING:
     from dex.engine.cluster.syncing import PartitionSync
@@ -50,8 +48,6 @@ R = TypeVar("R")
 
 _START_SECONDS = 30.0
 _SNAPSHOT_SECONDS = 3600.0
-_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
-_UNHEARD = f"the journal takes no writes: {NO_QUORUM}"
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
 _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
@@ -86,6 +82,7 @@ class ClusterEngine:
         self._syncing: dict[int, PartitionSync] = {}
         self._forwarding: Forwarding
         self._naming: Naming
+        self._routing: Routing
         self._operating: Operating
         self._attempts: Attempts
         self._snapshotting: Snapshotting
@@ -110,7 +107,6 @@ class ClusterEngine:
             )
             for number in range(settings.partitions)
         ]
-
         self._sync_watch = monitors.SyncWatch(settings.servers)
 
     def serve_at(self, url: str) -> None:
@@ -144,6 +140,7 @@ class ClusterEngine:
         self._forwarding = Forwarding(self.secret)
         self._naming = Naming(self._link, leases, self.settings.node)
         self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
+        self._routing = Routing(self.settings, self.ownership, self._forwarding, self._timeout)
         self._attempts = Attempts(self.ownership, self._forwarding, len(self.partitions))
         self.ownership.on_change = self._work_or_leave
         self.ownership.start()
@@ -189,7 +186,7 @@ class ClusterEngine:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         part = self._partition(command)
         if hasattr(command, "flow_id"):
-            return self._as_owner(part, command)
+            return self._routing.execute(part, command)
         if isinstance(command, DefineStateStore) and command.name not in self._holders:
             return self._define(command)  # type: ignore[no-any-return]  # as the command declares
         return part.execute(command)
@@ -217,58 +214,12 @@ class ClusterEngine:
                 part.writer.barrier(self._timeout)
             return self._partition(command).execute(command)
 
-    def _as_owner(self, part: Partition, command: Command[R]) -> R:
-        """Carry out a command on a Flow where its partition is owned, as soon as that is anywhere.
-
-        Raises:
-            Unavailable: it is owned by nobody who can be reached, until the time was over.
-            DexError: as `execute`.
-        """
-        began = time.monotonic()
-        waited_until = began + getattr(command, "wait_ms", 0) / 1000
-        deadline = began + self._timeout
-        asked = command
-        failed: Unavailable | None = None
-        tries = 0
-        while True:
-            owner = self.ownership.owner(part.number)
-            try:
-                if self.ownership.owns(part.number):
-                    return part.execute(asked)
-                if owner is not None and owner.node != self.settings.node:
-                    return self._forwarding.send(owner, asked, self._patience(asked))
-            except Unavailable as error:
-                now = time.monotonic()
-                deadline = min(now, waited_until) + self._timeout
-                if not may_repeat(command, error) or now > deadline:
-                    raise
-                asked = after_waiting(command, now - began)
-                failed = error
-            if time.monotonic() > deadline or not self.ownership.is_heard:
-                raise self._without_owner(part, failed)
-            tries += 1
-            self.ownership.wait_for_other(part.number, owner, _pause(tries))
-
-    def _without_owner(self, part: Partition, failed: Unavailable | None) -> Unavailable:
-        """Give the error for a command that no owner was found for; `failed` is what one has said."""
-        facts = {} if failed is None else failed.facts
-        told = f"partition {part.number} has no owner that can be reached"
-        if not self.ownership.is_heard:
-            told += f": {_UNHEARD}"
-        if facts.get("applied") == "unknown":
-            return may_be_applied(f"{told}, and the write may have been applied")
-        return Unavailable(told, "try again; `dex cluster status` shows who owns what", partition=part.number)
-
     def hindrance(self) -> str:
         """Tell that the journal takes nothing of this node, or what is in the way in one partition."""
         if self.ownership.unheard > self.settings.lease_seconds / 2:
-            return _UNHEARD
+            return UNHEARD
         longest_first = sorted(self.partitions, key=lambda part: -part.writer.waited)
         return next(filter(None, (part.hindrance() for part in longest_first)), "")
-
-    def _patience(self, command: Command[Any]) -> float:
-        """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""
-        return min(self._timeout, self.settings.lease_seconds) if is_repeatable(command) else self._timeout
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
         """Carry out commands; those of one partition in order, and those of several at once.
@@ -418,11 +369,6 @@ class ClusterEngine:
             self._link.close()
         finally:
             self._files.close()
-
-
-def _pause(tries: int) -> float:
-    """Give for how long to rest before an owner that could not answer is asked again, by chance so as not to crowd."""
-    return min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2.0 ** min(tries, 9)) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def _refuse_wildcard(url: str) -> None:
