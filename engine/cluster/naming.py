@@ -50,8 +50,12 @@ class Naming:
         # Any text can be a name, and only some can be keys; two names that share a key wait for each other.
         key = f"name.{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
         holder = Holder(node=self._node, url="", process=uuid4().hex)
+        failed: BaseException | None = None
         while time.monotonic() < deadline:
-            if await held.enter_async_context(self._leases.held(key, holder)):
-                return
+            try:
+                if await held.enter_async_context(self._leases.held(key, holder)):
+                    return
+            except LINK_ERRORS as error:
+                failed = error
             await asyncio.sleep(_RETRY_SECONDS)
-        raise TimeoutError
+        raise failed or TimeoutError
