@@ -17,6 +17,7 @@ from dex.engine.cluster.forwarding import Forwarding
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.membership import Membership
 from dex.engine.cluster.merging import MERGED
 from dex.engine.cluster.naming import Naming
 from dex.engine.cluster.operating import OPERATIONS, Operating
@@ -139,7 +140,8 @@ class ClusterEngine:
         self.secret = self._link.insist(partial(shared.once, "secret", proposed), _START_SECONDS).decode()
         self._forwarding = Forwarding(self.secret)
         self._naming = Naming(self._link, leases, self.settings.node)
-        self.ownership = Ownership(self._link, leases, self.settings.node, url, self.partitions)
+        membership = Membership(self._link, leases, self.settings.node, url)
+        self.ownership = Ownership(self._link, leases, membership, self.partitions)
         self._routing = Routing(self.settings, self.ownership, self._forwarding, self._timeout)
         self._attempts = Attempts(self.ownership, self._forwarding, len(self.partitions))
         self.ownership.on_change = self._work_or_leave
@@ -216,7 +218,7 @@ class ClusterEngine:
 
     def hindrance(self) -> str:
         """Tell that the journal takes nothing of this node, or what is in the way in one partition."""
-        if self.ownership.unheard > self.settings.lease_seconds / 2:
+        if self.ownership.membership.unheard > self.settings.lease_seconds / 2:
             return UNHEARD
         longest_first = sorted(self.partitions, key=lambda part: -part.writer.waited)
         return next(filter(None, (part.hindrance() for part in longest_first)), "")

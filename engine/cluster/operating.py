@@ -82,7 +82,7 @@ class Operating:
         return NodeReport(node=self._settings.node, draining=draining, copies=copies, clock=self._clock.off())
 
     def _status(self, _command: ShowCluster) -> ClusterStatus:
-        holders, journal = self._ownership.members()
+        holders, journal = self._ownership.membership.members()
         reports = dict(zip((holder.node for holder in holders), self._threads.map(self._ask, holders), strict=True))
         found = [report for report in reports.values() if report is not None]
         nodes = [
@@ -142,7 +142,7 @@ class Operating:
             if not self._ownership.draining:
                 self._find_heir()
             return NodeDrained(node=command.node, partitions=self._ownership.drain(_DRAIN_SECONDS))
-        holders, _ = self._ownership.members()
+        holders, _ = self._ownership.membership.members()
         holder = next((holder for holder in holders if holder.node == command.node), None)
         if holder is None:
             known = ", ".join(holder.node for holder in holders)
@@ -158,7 +158,7 @@ class Operating:
         # It tells others of it first: of two nodes that are drained at one moment one at least sees the other's drain.
         self._is_asking = True
         try:
-            holders, journal = self._ownership.members()
+            holders, journal = self._ownership.membership.members()
             if not journal:
                 raise Unavailable(
                     "the journal servers do not answer, and nothing can be handed over without them", "try again later"

@@ -9,19 +9,17 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 
 from dex.engine.cluster.balancing import Balance
 from dex.engine.cluster.leases import Found, Holder, Lease, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
-from dex.engine.cluster.outages import Outage
+from dex.engine.cluster.membership import Membership
 from dex.engine.cluster.partition import Partition
 from dex.engine.owner import OwnerChanged, not_owner
-from dex.wcl.errors import DexError, Refused, Unavailable
+from dex.wcl.errors import DexError, Unavailable
 
 _log = logging.getLogger("dex.cluster")
 
@@ -32,9 +30,6 @@ _MODESTY_SECONDS = 0.4
 _GIVEN_LOOK_SECONDS = 0.03
 _GIVEN_MODESTY_SECONDS = 0.1
 _GIVEN_FOR_SECONDS = 1.0
-# How long a node that vanished is told of.
-_MEMBER_SECONDS = 86_400.0
-_ANSWER_SECONDS = 0.8
 _OTHER_SECONDS = 0.05
 # For how many leases nothing has changed before a partition is handed over to a node that owns fewer.
 _SETTLED_LEASES = 2
@@ -42,29 +37,25 @@ _CLOSE_SECONDS = 10.0
 
 
 class Ownership:
-    """Takes and keeps the leases of a node, one task for each partition."""
+    """Takes and keeps the leases of a node, one task for each partition. `membership` is its own among the nodes."""
 
-    def __init__(self, link: Link, leases: Leases, node: str, url: str, partitions: Sequence[Partition]) -> None:
+    def __init__(self, link: Link, leases: Leases, membership: Membership, partitions: Sequence[Partition]) -> None:
         self._link = link
         self._leases = leases
-        self._holder = Holder(node=node, url=url, process=uuid4().hex)
+        self.membership = membership
+        self._holder = membership.holder
         self._partitions = partitions
         self._threads = ThreadPoolExecutor(len(partitions) + 1, "dex-ownership")
         self._held = [leases.lease(f"partition.{part.number}") for part in partitions]
         self._known: list[Holder | None] = [None] * len(partitions)
         self._acting = [False] * len(partitions)
         self._taking = 0
-        self._name = leases.lease(f"node.{node}")
-        self._member = f"member.{node}"
-        self._naming = asyncio.Lock()
-        self._has_left = False
         self._tasks: list[Any] = []
-        self._members: list[Holder] = [self._holder]
         self._wakes = [asyncio.Event() for _ in partitions]
         self._given_until = [0.0] * len(partitions)
         self._handing: set[int] = set()
         self._ungiven: set[int] = set()
-        self._balance = Balance(node, leases.seconds * _SETTLED_LEASES)
+        self._balance = Balance(membership.holder.node, leases.seconds * _SETTLED_LEASES)
         self._ceding: set[int] = set()
         self._left_to_others_until = [0.0] * len(partitions)
         self.draining = False
@@ -79,8 +70,8 @@ class Ownership:
             Refused: another process has the name.
             Unavailable: the journal servers do not answer.
         """
-        self._link.insist(self._take_name, self._leases.seconds + 10)
-        self._tasks.append(self._link.submit(self._keep_name()))
+        self._link.insist(self.membership.take, self._leases.seconds + 10)
+        self._tasks.append(self._link.submit(self.membership.keep(self._takes, self._share)))
         self._link.call(self._leases.on_given("partition", self._given), self._leases.seconds)
         for part in self._partitions:
             self._tasks.append(self._link.submit(self._keep(part)))
@@ -106,29 +97,6 @@ class Ownership:
     def lease(self, number: int) -> Lease:
         """Give the lease of a partition, held by this node or not."""
         return self._held[number]
-
-    @property
-    def is_heard(self) -> bool:
-        """Tell whether the journal servers have lately written what this node sent."""
-        return self._name.is_held
-
-    @property
-    def unheard(self) -> float:
-        """How many seconds ago this node sent the last of its own writes that the journal servers have written."""
-        return max(0.0, time.monotonic() - self._name.until + self._name.seconds)
-
-    def members(self) -> tuple[list[Holder], bool]:
-        """Give the nodes that run, and those that vanished within a day without being stopped.
-
-        The flag tells whether the journal servers answer, and have lately written what this node sent; where not, the
-        nodes are those that were known before.
-        """
-        try:
-            self._link.call(self._look_at_members(), _ANSWER_SECONDS)
-        except (DexError, *LINK_ERRORS) as error:
-            _log.debug("the nodes are not known now: %s", error)
-            return self._members, False
-        return self._members, self.is_heard
 
     def drain(self, seconds: float) -> list[int]:
         """Hand all partitions over and take none any more; what is under way is finished (spec: K-09).
@@ -160,7 +128,7 @@ class Ownership:
         try:
             if self._tasks:
                 self.drain(_CLOSE_SECONDS)
-                self._link.call(self._leave(), _CLOSE_SECONDS)
+                self._link.call(self.membership.leave(), _CLOSE_SECONDS)
         except (DexError, *LINK_ERRORS) as error:
             _log.info("leases are not given back: %s", error)
         for task in self._tasks:
@@ -186,59 +154,6 @@ class Ownership:
 
         return epoch
 
-    async def _take_name(self) -> None:
-        """Take the name; that of a process that has just ended is free after its time."""
-        deadline = time.monotonic() + self._leases.seconds + 2
-        while True:
-            found = await self._leases.read(f"node.{self._holder.node}")
-            if found.holder is None and await self._name.take(self._holder, expected=found.revision):
-                await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
-                return
-            if time.monotonic() > deadline:
-                where = found.holder.url if found.holder is not None else "another process"
-                raise Refused(
-                    f"the node name {self._holder.node!r} is in use by {where}",
-                    "choose another --node, or stop that one",
-                )
-            await asyncio.sleep(_LOOK_SECONDS)
-
-    async def _retake_name(self) -> None:
-        """Take the name again that has ended while the journal servers did not answer."""
-        found = await self._leases.read(f"node.{self._holder.node}")
-        if not self._is_free(found) or not await self._name.take(self._holder, expected=found.revision):
-            _log.error("the node name %r is in use by another process as well: stop one of them", self._holder.node)
-
-    def _is_free(self, found: Found) -> bool:
-        """Tell whether a key is nobody's, or this process's own, which has lost count of its renewals."""
-        return found.holder is None or found.holder.process == self._holder.process
-
-    async def _look_at_members(self) -> None:
-        found = await self._leases.under("member")
-        others = [holder for holder in found if holder.node != self._holder.node]
-        self._members = sorted([*others, self._holder], key=attrgetter("node"))
-
-    async def _keep_name(self) -> None:
-        outage = Outage("the journal servers do not take what this node tells them")
-        while True:
-            await asyncio.sleep(self._leases.seconds / 3)
-            async with self._naming:
-                if self._has_left:
-                    return
-                try:
-                    holder = msgspec.structs.replace(self._holder, takes=self._takes)
-                    if not await self._name.renew(holder):
-                        await self._retake_name()
-                    await self._leases.tell(self._member, self._holder, _MEMBER_SECONDS)
-                    await self._look_at_members()
-                    await self._share()
-                    outage.is_over()
-                except LINK_ERRORS as error:
-                    outage.goes_on(in_words(error))
-                    if not self.is_heard:
-                        # Nothing that was sent for a whole lease was committed: another server may reach a quorum.
-                        await self._link.move()
-
-    @property
     def _takes(self) -> bool:
         return not self.draining and all(part.writer.fault is None for part in self._partitions)
 
@@ -295,7 +210,7 @@ class Ownership:
         self._known[number] = _with_epoch(found)
         given = time.monotonic() < self._given_until[number]
         look = _GIVEN_LOOK_SECONDS if given else _LOOK_SECONDS
-        if not self._is_free(found) or not self._may_take(part):
+        if not self.membership.is_free(found) or not self._may_take(part):
             return look
         self._taking += 1
         try:
@@ -346,13 +261,6 @@ class Ownership:
         self._known[part.number] = None
         _log.info("partition %d is not owned by this node any more", part.number)
         self.on_change(part, False)  # noqa: FBT003  # as above
-
-    async def _leave(self) -> None:
-        async with self._naming:
-            self._has_left = True
-            await self._leases.tell(self._member, None, 1)
-            if self._name.is_held:
-                await self._name.give()
 
 
 def _with_epoch(found: Found) -> Holder | None:

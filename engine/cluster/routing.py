@@ -56,7 +56,7 @@ class Routing:
                     raise
                 asked = after_waiting(command, now - began)
                 failed = error
-            if time.monotonic() > deadline or not self._ownership.is_heard:
+            if time.monotonic() > deadline or not self._ownership.membership.is_heard:
                 raise self._without_owner(part, failed)
             tries += 1
             self._ownership.wait_for_other(part.number, owner, _pause(tries))
@@ -65,7 +65,7 @@ class Routing:
         """Give the error for a command that no owner was found for; `failed` is what one has said."""
         facts = {} if failed is None else failed.facts
         told = f"partition {part.number} has no owner that can be reached"
-        if not self._ownership.is_heard:
+        if not self._ownership.membership.is_heard:
             told += f": {UNHEARD}"
         if facts.get("applied") == "unknown":
             return may_be_applied(f"{told}, and the write may have been applied")
