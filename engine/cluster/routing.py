@@ -1,10 +1,14 @@
 """Commands on Flows go to the node that owns their partition, whichever node is asked (spec: K-05)."""
 
 import random
+import threading
 import time
-from typing import Any, TypeVar
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import TypeVar
 
 from dex.engine.cluster.forwarding import Forwarding, after_waiting, may_repeat
+from dex.engine.cluster.leases import Holder
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import NO_QUORUM, Partition
 from dex.engine.cluster.settings import ClusterSettings
@@ -17,6 +21,8 @@ R = TypeVar("R")
 UNHEARD = f"the journal takes no writes: {NO_QUORUM}"
 """Why a node whose own writes are not committed can do nothing for Flows."""
 
+_LOOK_SECONDS = 0.25
+_LAST_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
 
 
@@ -48,7 +54,7 @@ class Routing:
                 if self._ownership.owns(part.number):
                     return part.execute(asked)
                 if owner is not None and owner.node != self._settings.node:
-                    return self._forwarding.send(owner, asked, self._patience(asked))
+                    return self._send(part, owner, asked)
             except Unavailable as error:
                 now = time.monotonic()
                 deadline = min(now, waited_until) + self._timeout
@@ -71,9 +77,43 @@ class Routing:
             return may_be_applied(f"{told}, and the write may have been applied")
         return Unavailable(told, "try again; `dex cluster status` shows who owns what", partition=part.number)
 
-    def _patience(self, command: Command[Any]) -> float:
-        """Give how long an owner is waited for: one that hangs is soon none, and another may be asked the same."""
-        return min(self._timeout, self._settings.lease_seconds) if is_repeatable(command) else self._timeout
+    def _send(self, part: Partition, owner: Holder, command: Command[R]) -> R:
+        """Have the owner carry out a command, and wait no longer once another node owns the partition.
+
+        Raises:
+            DexError: what it says; Unavailable where it hangs.
+        """
+        if is_repeatable(command):
+            # One that hangs is soon none, and another may be asked the same.
+            return self._forwarding.send(owner, command, min(self._timeout, self._settings.lease_seconds))
+        sending = _aside(lambda: self._forwarding.send(owner, command, self._timeout))
+        while not sending.done():
+            now = self._ownership.owner(part.number)
+            if now is not None and now.process != owner.process:
+                # It may have answered just now that it is the owner no more.
+                wait([sending], _LAST_SECONDS)
+                break
+            wait([sending], _LOOK_SECONDS)
+        if not sending.done():
+            raise may_be_applied(
+                f"node {owner.node} has not answered, and another one owns partition {part.number} by now;"
+                " the write may have been applied"
+            )
+        return sending.result()
+
+
+def _aside(work: Callable[[], R]) -> "Future[R]":
+    """Do some work in a thread of its own, which the end of the process does not wait for."""
+    done: Future[R] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # raised where the result is asked for
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="dex-routing", daemon=True).start()
+    return done
 
 
 def _pause(tries: int) -> float:

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from dex.engine.cluster.placing import partition_of
 from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands import AppendRecords, Command, DefineFeed, DefineStateStore, FeedRecord, GetRow, PutRow
-from dex.wcl.commands.flows import DescribeFlow, GetAttributes, StartFlow
+from dex.wcl.commands.flows import DescribeFlow, GetAttributes, StartFlow, StopFlow
 from dex.wcl.errors import Conflict, Unavailable
 from tests.clusterprocesses import ProcessCluster, process_cluster, wait_for
 from tests.clusters import running_servers
@@ -103,3 +104,21 @@ def test_a_node_that_hangs_is_passed_by_within_the_time(journal_servers) -> None
                 engine.execute(DefineFeed(name="new"))
         finally:
             cluster["a"].send(signal.SIGCONT)
+
+
+@pytest.mark.spec("K-05", "K-07", "X-01")
+def test_a_write_that_an_owner_took_before_it_hung_is_given_up_once_another_node_owns_the_flow(journal_servers) -> None:
+    """It is not known whether it was applied, and nobody waits the whole time to be told so."""
+    with process_cluster(journal_servers, ("a", "b"), lease_seconds=2.0) as cluster:
+        cluster.wait_until_owned("a")
+        owner = cluster.owner(partition_of("list", 2), "a")
+        asked = "b" if owner == "a" else "a"
+        with cluster[asked].engine() as engine:
+            engine.execute(StartFlow(flow_id="list", type=_PATTERN))
+            cluster[owner].send(signal.SIGSTOP)
+            try:
+                with pytest.raises(Unavailable, match=f"node {owner} has not answered, and another one") as caught:
+                    engine.execute(StopFlow(flow_id="list", kind="cancel", reason="over"))
+            finally:
+                cluster[owner].send(signal.SIGCONT)
+        assert caught.value.applied == "unknown"
