@@ -14,7 +14,7 @@ from types import FrameType
 
 from dex.cli.devnode import DevNode, how_it_ended
 from dex.cli.session import Session
-from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.servers import JournalServers, is_healthy
 from dex.engine.directories import TRIED_FILE
 from dex.wcl.errors import Refused, Unavailable
 
@@ -49,10 +49,12 @@ def run_cluster(session: Session) -> None:
             for node in nodes:
                 node.start()
             endpoint = ",".join(node.wait_until_ready() for node in nodes)
+            for told in dict.fromkeys(message for node in nodes for message in node.warnings()):
+                session.tell(f"warning: {told}")
             session.out.result({"endpoint": endpoint, "data_dir": str(folder)})
             session.out.flush()
             session.note(f"try: dex cluster status --endpoint {endpoint}")
-            processes = ", ".join(f"{node.name} is process {node.pid}" for node in nodes)
+            processes = ", ".join(f"{each.name} is process {each.pid}" for each in (*nodes, *servers.servers))
             session.note(f"end one to see the others go on, it is started again: {processes}")
             _watch(session, servers, nodes)
         except _Stopped:
@@ -65,6 +67,7 @@ def _watch(session: Session, servers: JournalServers, nodes: Sequence[DevNode]) 
     Raises:
         Unavailable: no node comes up any more.
     """
+    coming: set[str] = set()
     while True:
         time.sleep(_LOOK_SECONDS)
         for server in servers.servers:
@@ -72,6 +75,10 @@ def _watch(session: Session, servers: JournalServers, nodes: Sequence[DevNode]) 
             if code is not None:
                 session.tell(f"{server.name} {how_it_ended(code)}; starting it again")
                 server.start()
+                coming.add(server.name)
+            elif server.name in coming and is_healthy(server):
+                coming.discard(server.name)
+                session.tell(f"{server.name} serves again, as process {server.pid}")
         for node in nodes:
             node.look()
         if all(node.is_lost for node in nodes):

@@ -17,6 +17,7 @@ _LOOK_SECONDS = 0.2
 # How often one that does not come up is started again.
 _TRIES = 3
 _DEX = "import sys; from dex.cli.main import main; sys.exit(main())"
+_BAD = ("warning", "error")
 _OPTIONS = ("flows", "sync-config", "context", "config")
 
 
@@ -89,6 +90,11 @@ class DevNode:
         self._tries += 1
         self.start()
 
+    def warnings(self) -> list[str]:
+        """Give what it has warned of since it was started, such as Flows that it cannot load."""
+        told = (json.loads(line) for line in self._lines() if line.startswith("{"))
+        return [str(each["message"]) for each in told if each.get("level") in _BAD]
+
     @property
     def pid(self) -> int:
         """Its process id, 0 before it is started."""
@@ -130,6 +136,6 @@ def _last_words(lines: Sequence[str]) -> str:
             return line.removeprefix("error: ")
         if line.startswith("{"):
             told = json.loads(line)
-            if told.get("level") in ("warning", "error"):
+            if told.get("level") in _BAD:
                 return str(told["message"])
     return ""

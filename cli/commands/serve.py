@@ -109,14 +109,14 @@ def _node(session: Session, servers: str, name: str | None) -> "ClusterEngine":
     """Give the engine of a node of a cluster.
 
     Raises:
-        InputError: it has no name, or a server no address.
+        InputError: it has no name, or one that cannot be, or a server no address.
         DexError: a library is missing.
     """
     if not name:
         raise InputError("a node of a cluster needs a name", "give each node its own: --node NAME")
-    from dex.engine.cluster.settings import ClusterSettings, parse_servers
+    from dex.engine.cluster.settings import ClusterSettings, parse_node, parse_servers
 
-    settings = ClusterSettings(servers=parse_servers(servers), node=name)
+    settings = ClusterSettings(servers=parse_servers(servers), node=parse_node(name))
     try:
         return session.open_node(settings)
     except ImportError as error:

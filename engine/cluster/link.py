@@ -29,6 +29,8 @@ LINK_ERRORS = (TimeoutError, NatsError, OSError)
 def in_words(error: BaseException) -> str:
     """Say what an error of `LINK_ERRORS` means; the client library's own texts are for those who know it."""
     if isinstance(error, APIError):
+        if error.err_code == _ALONE:
+            return "one runs alone, and three are needed that know each other"
         return error.description if error.description and error.err_code != _UNAVAILABLE else "they have no leader"
     if isinstance(error, NatsError):
         return (
@@ -43,6 +45,7 @@ def in_words(error: BaseException) -> str:
 
 _log = logging.getLogger("dex.cluster")
 _UNAVAILABLE = 10008
+_ALONE = 10074
 _CONNECT_SECONDS = 10.0
 _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
@@ -86,19 +89,22 @@ class Link:
         self.call(self._connect(), _CONNECT_SECONDS + 5)
 
     async def _connect(self) -> None:
+        client = _Client()
         refused = asyncio.Event()
-
         outage = Outage("journal servers")
 
         async def connected() -> None:
             outage.is_over()
 
         async def told(error: Exception) -> None:
-            outage.goes_on(hide_credentials(str(error) or type(error).__name__))
+            what = hide_credentials(str(error) or type(error).__name__)
+            if client.is_connected:
+                _log.debug("journal servers: %s", what)  # a message that was lost is asked for again
+            else:
+                outage.goes_on(what)
             if "authorization" in str(error).lower():
                 refused.set()
 
-        client = _Client()
         connecting = asyncio.create_task(
             client.connect(
                 servers=self._servers,

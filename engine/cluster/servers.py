@@ -63,6 +63,11 @@ class JournalServer:
         self.url = url
         self.process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        """Its process id, 0 where it does not run."""
+        return 0 if self.process is None else self.process.pid
+
     def start(self) -> None:
         """Start; it answers a little later."""
         binary = shutil.which("nats-server", path=str(Path(sys.executable).parent)) or shutil.which("nats-server")

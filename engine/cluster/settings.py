@@ -15,6 +15,7 @@ SNAPSHOT_POSITIONS = 500_000
 KEPT_POSITIONS = 100_000
 MONITOR_PORT = 8222
 
+_NODE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _CREDENTIALS = re.compile(r"//[^/@\s]*@")
 
 
@@ -36,6 +37,19 @@ class ClusterSettings:
     kept_positions: int = KEPT_POSITIONS
 
 
+def parse_node(name: str) -> str:
+    """Give the name of a node, which is part of keys of the journal servers.
+
+    Raises:
+        InputError: it cannot be one.
+    """
+    if not _NODE.fullmatch(name):
+        raise InputError(
+            f"{name!r} cannot be a node's name", "use up to 63 letters, digits, '-', '_' and '.', as a host's name has"
+        )
+    return name
+
+
 def parse_servers(text: str) -> tuple[str, ...]:
     """Read the addresses of journal servers, with commas between them.
 
@@ -50,11 +64,14 @@ def _parse(server: str) -> str:
     shown = hide_credentials(server)
     try:
         address = urlsplit(server)
-        ports = [address.port, *map(int, parse_qs(address.query).get("monitor", []))]
+        options = parse_qs(address.query, keep_blank_values=True)
+        ports = [address.port, *map(int, options.pop("monitor", []))]
     except ValueError as error:
         raise InputError(f"{shown!r} is not a journal server's address: a port is not a number", remedy) from error
     if address.scheme not in ("nats", "tls"):
         raise InputError(f"{shown!r} is not a journal server's address: it does not begin with nats://", remedy)
+    if options:
+        raise InputError(f"{shown!r} has an option that journal servers have not: {next(iter(options))!r}", remedy)
     if not address.hostname or any(port is not None and not 0 < port < 65536 for port in ports):
         raise InputError(f"{shown!r} is not a journal server's address: it has no host, or no such port", remedy)
     return server
