@@ -54,7 +54,8 @@ def run_cluster(session: Session) -> None:
             session.out.result({"endpoint": endpoint, "data_dir": str(folder)})
             session.out.flush()
             session.note(f"try: dex cluster status --endpoint {endpoint}")
-            processes = ", ".join(f"{each.name} is process {each.pid}" for each in (*nodes, *servers.servers))
+            parts = [*((node.name, node.pid) for node in nodes), *((each.name, each.pid) for each in servers.servers)]
+            processes = ", ".join(f"{name} is process {pid}" for name, pid in parts)
             session.note(f"end one to see the others go on, it is started again: {processes}")
             _watch(session, servers, nodes)
         except _Stopped:
