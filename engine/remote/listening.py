@@ -12,7 +12,7 @@ from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.replies import check_answers
 
 _VALID_SECONDS = 5.0
-_FIRST_SECONDS = 1.0
+_FIRST_SECONDS, _LONGEST_SECONDS = 1.0, 16.0
 
 
 class Listening:
@@ -40,6 +40,6 @@ class Listening:
             return
         misses = self._misses.get(endpoint, 0)
         self._misses[endpoint] = misses + 1
-        limit = min(seconds, _FIRST_SECONDS * 2**misses)
+        limit = min(seconds, _LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(misses, 9))
         check_answers(endpoint.url, lambda: self._http.get(f"{endpoint.url}/healthz", timeout=limit))
         self.answered(endpoint)
