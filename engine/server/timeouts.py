@@ -13,7 +13,7 @@ SECONDS: ContextVar[float] = ContextVar("dex.timeout", default=float("inf"))
 """Of the request that is being answered."""
 
 _HEADER = b"x-dex-timeout"
-_NUMBER = re.compile(rb"\d{1,9}(\.\d{1,9})?")
+_NUMBER = re.compile(rb"\d{1,12}(\.\d{1,9})?")
 
 
 def take_timeout(headers: Headers) -> None:
