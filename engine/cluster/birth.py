@@ -3,6 +3,7 @@
 A journal stream that is missing later was lost with all that was acknowledged, so no node makes it anew.
 """
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from dex.engine.cluster.shared import Shared
 from dex.engine.cluster.stream import Stream
 from dex.wcl.errors import FailedPrecondition
 
+_log = logging.getLogger("dex.cluster")
 _SECONDS = 30.0
 _MADE = "streams-made"
 
@@ -29,10 +31,11 @@ def join(link: Link, shared: Shared, streams: Sequence[Stream], settings: Cluste
     """
     kept = identity.kept(data_dir)
     if kept is None:
+        _check_new(link, shared, streams)
         link.insist(shared.make, _SECONDS)
         found = identity.decode(link.insist(partial(shared.once, "cluster", identity.proposed(settings)), _SECONDS))
     else:
-        found = _known(link, shared, settings, kept, data_dir)
+        found = _known(link, shared, streams, settings, kept, data_dir)
     identity.check_settings(found, settings)
     identity.adopt(found, data_dir)
     is_made = link.insist(partial(shared.read, _MADE), _SECONDS).revision > 0
@@ -43,15 +46,47 @@ def join(link: Link, shared: Shared, streams: Sequence[Stream], settings: Cluste
     return found.cluster_id
 
 
+def _check_new(link: Link, shared: Shared, streams: Sequence[Stream]) -> None:
+    """See that a node without files makes no other cluster on the streams of one whose settings were lost.
+
+    Raises:
+        FailedPrecondition: it would.
+    """
+    if link.insist(partial(shared.find, "cluster"), _SECONDS) is not None:
+        return
+    owners = _owners(link, streams)
+    # The first nodes of a cluster may start at one moment: another one has made it meanwhile.
+    if any(owners) and link.insist(partial(shared.find, "cluster"), _SECONDS) is None:
+        raise FailedPrecondition(
+            f"the journal servers at {link.where} have lost {shared.name}, and the journal of cluster"
+            f" {next(filter(None, owners))} is there",
+            "start a node that has its files first: it makes that anew",
+        )
+
+
+def _owners(link: Link, streams: Sequence[Stream]) -> list[str | None]:
+    return [link.insist(stream.owner, _SECONDS) for stream in streams]
+
+
 def _known(
-    link: Link, shared: Shared, settings: ClusterSettings, kept: identity.Identity, data_dir: Path
+    link: Link,
+    shared: Shared,
+    streams: Sequence[Stream],
+    settings: ClusterSettings,
+    kept: identity.Identity,
+    data_dir: Path,
 ) -> identity.Identity:
-    """Give the cluster of this name on the journal servers.
+    """Give the cluster of this name on the journal servers; where its settings alone were lost, make them anew.
 
     Raises:
         FailedPrecondition: there is none.
     """
     data = link.insist(partial(shared.find, "cluster"), _SECONDS)
+    if data is None and set(_owners(link, streams)) == {kept.cluster_id}:
+        _log.warning("the journal servers have lost %s: made anew; start the other nodes again as well", shared.name)
+        link.insist(shared.make, _SECONDS)
+        data = link.insist(partial(shared.once, "cluster", identity.encode(kept)), _SECONDS)
+        link.insist(partial(shared.write, _MADE, b"yes"), _SECONDS)
     if data is None:
         raise FailedPrecondition(
             f"the journal servers at {link.where} have no cluster {settings.name!r}, and {data_dir} belongs to cluster"

@@ -101,6 +101,14 @@ class Stream:
         self.continuity = Continuity(link, self.name)
         self._outage = Outage(f"reading {self.name}", _LOOK_SECONDS)
 
+    async def owner(self) -> str | None:
+        """Give the id of the cluster that the stream was made for, None where it is not there."""
+        try:
+            info = await self._link.js.stream_info(self.name)
+        except nats.js.errors.NotFoundError:
+            return None
+        return (info.config.metadata or {}).get(OWNER)
+
     async def join(self, cluster_id: str, *, is_made: bool) -> None:
         """Find the stream of a cluster; where the streams of that are not made yet, make it.
 

@@ -1,4 +1,4 @@
-"""The bucket of leases is lost: epochs go on above those of the journals, and nobody has to do anything."""
+"""A bucket is lost: of leases, whose epochs go on above those of the journals, or of settings, which come back."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,10 @@ from dex.engine.cluster.servers import JournalServers
 from dex.engine.flows.builtin import default_registry
 from dex.engine.owner import OwnerChanged
 from dex.samples.chunked_subscribers import FLOW_ID, ChunkedSubscribers
+from dex.wcl.errors import FailedPrecondition
 from tests.clusterprocesses import wait_for
 from tests.clusters import Cluster, new_cluster, owner_of
+from tests.engine.cluster.conftest import check_equal, store_on
 
 _PARTITION = partition_of(FLOW_ID, 2)
 _BURNT = 100
@@ -39,8 +41,8 @@ def cluster(journal_servers: JournalServers, link: Link) -> Iterator[Cluster]:
         yield cluster
 
 
-def _lose(link: Link, cluster: Cluster) -> None:
-    link.call(link.js.delete_stream(f"{cluster.name}-leases"), 30)
+def _lose(link: Link, cluster: Cluster, bucket: str = "leases") -> None:
+    link.call(link.js.delete_stream(f"{cluster.name}-{bucket}"), 30)
 
 
 def _epoch(nodes: list[ClusterEngine]) -> int:
@@ -80,6 +82,22 @@ def test_an_owner_that_a_late_record_deposed_takes_over_again(cluster: Cluster) 
     before = _epoch([node])
     ChunkedSubscribers(Client(node)).run.start()
     part = node.partitions[_PARTITION]
-    part.writer.take_over(OwnerChanged(epoch=before + 1, node="late", url="http://late"))
+    part.writer.take_over(OwnerChanged(epoch=before + 1, node="late", url="http://late"), 20)
     assert ChunkedSubscribers(Client(node)).register("a", "here").sequence == 1
     assert _epoch([node]) > before + 1
+
+
+@pytest.mark.spec("K-03")
+def test_settings_that_were_lost_are_made_anew_by_a_node_that_has_files_and_by_no_other(
+    cluster: Cluster, link: Link
+) -> None:
+    """The journal is whole; a node without files would make another cluster of it, and keep all others out."""
+    store = store_on(cluster.join("a"))
+    store.put("k", "v")
+    cluster.leave("a")
+    _lose(link, cluster, "settings")
+    with pytest.raises(FailedPrecondition, match=r"have lost .*-settings, and the journal of cluster"):
+        cluster.join("b")
+    cluster.join("a")
+    cluster.join("b")
+    check_equal(cluster)
