@@ -83,10 +83,12 @@ class Routing:
         Raises:
             DexError: what it says; Unavailable where it hangs.
         """
-        if is_repeatable(command):
-            # One that hangs is soon none, and another may be asked the same.
-            return self._forwarding.send(owner, command, min(self._timeout, self._settings.lease_seconds))
-        sending = _aside(lambda: self._forwarding.send(owner, command, self._timeout))
+        repeatable = is_repeatable(command)
+        # One that hangs is soon none, and another may be asked the same.
+        patience = min(self._timeout, self._settings.lease_seconds) if repeatable else self._timeout
+        if repeatable and not getattr(command, "wait_ms", 0):
+            return self._forwarding.send(owner, command, patience)
+        sending = _aside(lambda: self._forwarding.send(owner, command, patience))
         while not sending.done():
             now = self._ownership.owner(part.number)
             if now is not None and now.process != owner.process:
@@ -94,12 +96,12 @@ class Routing:
                 wait([sending], _LAST_SECONDS)
                 break
             wait([sending], _LOOK_SECONDS)
-        if not sending.done():
-            raise may_be_applied(
-                f"node {owner.node} has not answered, and another one owns partition {part.number} by now;"
-                " the write may have been applied"
-            )
-        return sending.result()
+        if sending.done():
+            return sending.result()
+        told = f"node {owner.node} has not answered, and another one owns partition {part.number} by now"
+        if repeatable:
+            raise Unavailable(told, "try again")
+        raise may_be_applied(f"{told}; the write may have been applied")
 
 
 def _aside(work: Callable[[], R]) -> "Future[R]":
