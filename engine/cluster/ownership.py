@@ -33,6 +33,8 @@ _GIVEN_FOR_SECONDS = 1.0
 _OTHER_SECONDS = 0.05
 # For how many leases nothing has changed before a partition is handed over to a node that owns fewer.
 _SETTLED_LEASES = 2
+# What part of a lease a take-over may take on a node that does not keep up.
+_TAKING_SHARE = 0.4
 _CLOSE_SECONDS = 10.0
 
 
@@ -155,7 +157,7 @@ class Ownership:
         return epoch
 
     def _takes(self) -> bool:
-        return not self.draining and all(part.writer.fault is None for part in self._partitions)
+        return not self.draining and all(map(_is_fit, self._partitions))
 
     async def _share(self) -> None:
         """Hand a partition over where another node owns two fewer."""
@@ -225,7 +227,7 @@ class Ownership:
 
     def _may_take(self, part: Partition) -> bool:
         is_left = time.monotonic() < self._left_to_others_until[part.number]
-        return not is_left and not self.draining and part.writer.fault is None
+        return not is_left and not self.draining and _is_fit(part)
 
     async def _hand_over(self, part: Partition, lease: Lease) -> None:
         if part.number in self._ceding:
@@ -246,9 +248,14 @@ class Ownership:
         """Tell the journal, then act as the owner."""
         lease.move_above(part.writer.owner.epoch)
         try:
-            part.writer.take_over(OwnerChanged(epoch=lease.epoch, node=self._holder.node, url=self._holder.url))
+            record = OwnerChanged(epoch=lease.epoch, node=self._holder.node, url=self._holder.url)
+            part.writer.take_over(record, self._leases.seconds * _TAKING_SHARE)
         except DexError as error:
             _log.warning("partition %d is not taken over: %s", part.number, error)
+            if part.writer.lags:
+                # Another node can, and need not wait for the end of the lease.
+                self._left_to_others_until[part.number] = time.monotonic() + self._leases.seconds
+                self._link.submit(lease.give())
             return
         if lease.is_held:
             self._known[part.number] = self._holder
@@ -261,6 +268,11 @@ class Ownership:
         self._known[part.number] = None
         _log.info("partition %d is not owned by this node any more", part.number)
         self.on_change(part, False)  # noqa: FBT003  # as above
+
+
+def _is_fit(part: Partition) -> bool:
+    """Tell whether a node may own a partition: it applies what comes."""
+    return part.writer.fault is None and not part.writer.lags
 
 
 def _with_epoch(found: Found) -> Holder | None:

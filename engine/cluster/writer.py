@@ -34,6 +34,9 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _REST_SECONDS = 0.2
+# Beyond these a node is too slow to own a partition: it applies several thousand positions a second.
+_SLOW_SECONDS = 1.0
+_MOST_BEHIND = 10_000
 
 
 class ReplicatedWriter:
@@ -56,6 +59,7 @@ class ReplicatedWriter:
         self._applying = Outage(f"applying {stream.name}")
         # Why what is committed is not applied here now: the file is busy, or its disk full.
         self.hindered: Unavailable | None = None
+        self._applying_since: float | None = None
         self.fault: BaseException | None = None
         self.applied = 0
         self.writes = 0
@@ -120,13 +124,20 @@ class ReplicatedWriter:
             results[place] = verdict
         return results
 
-    def take_over(self, record: OwnerChanged) -> None:
+    @property
+    def lags(self) -> bool:
+        """Whether this node cannot apply now what is committed, or not as fast as it comes."""
+        since = self._applying_since
+        is_slow = since is not None and time.monotonic() - since > _SLOW_SECONDS
+        return is_slow or self.hindered is not None or self.stream.last_seq - self.applied > _MOST_BEHIND
+
+    def take_over(self, record: OwnerChanged, seconds: float) -> None:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
 
         Raises:
             Unavailable: that did not come about in time, or another node was first.
         """
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + seconds
         (verdict,) = self._wait(self._publish(journal.encode_record(record), deadline, 0), deadline)
         if isinstance(verdict, DexError):
             raise verdict
@@ -222,6 +233,7 @@ class ReplicatedWriter:
         loop = asyncio.get_running_loop()
         while True:
             try:
+                self._applying_since = time.monotonic()
                 await loop.run_in_executor(self._thread, self._apply, messages)
             except Unavailable as error:
                 self.hindered = error
@@ -231,6 +243,8 @@ class ReplicatedWriter:
                 self.hindered = None
                 self._applying.is_over()
                 return
+            finally:
+                self._applying_since = None
 
     def _apply(self, messages: Sequence[Committed]) -> None:
         """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""

@@ -234,7 +234,7 @@ def test_a_node_that_stopped_there_ends_what_waits_for_it_and_leaves_the_partiti
     assert node.ownership.owns(1 - HERE)
     found = cluster.join("b").ownership
     with pytest.raises(Unavailable, match="nothing was sent"):
-        part.writer.take_over(OwnerChanged(epoch=1, node="a", url="here"))
+        part.writer.take_over(OwnerChanged(epoch=1, node="a", url="here"), 20)
     assert found.owner(HERE) is None
 
 
