@@ -12,6 +12,7 @@ _log = logging.getLogger("dex.cluster")
 MOST_AHEAD_MS = 60_000
 """How far a record's time may be ahead of the moment at which a journal server took it."""
 
+_WINDOW_MS = 600_000
 # It goes on while the machine sleeps, where there is such a clock.
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -27,6 +28,10 @@ class JournalClock:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._began: int | None = None
+        # The highest of this window and of the one before: what came late tells of less than the time that there was,
+        # and a server whose clock was wrong once is forgotten.
+        self._latest = self._earlier = 0
+        self._window_ends = 0
         self._has_told = False
 
     def now_ms(self) -> int:
@@ -58,8 +63,13 @@ class JournalClock:
 
     def heard(self, at: int, taken_at: int) -> None:
         """Take note of the time that the journal servers had lately, when they took what was sent here at another."""
-        began = taken_at - _steady_ms()
-        self._began = began if self._began is None else max(self._began, began)
+        steady = _steady_ms()
+        began = taken_at - steady
+        if steady >= self._window_ends:
+            self._window_ends = steady + _WINDOW_MS
+            self._earlier, self._latest = self._latest, began
+        self._latest = max(self._latest, began)
+        self._began = max(self._latest, self._earlier)
         if taken_at - at > MOST_AHEAD_MS:
             self._tell(taken_at - at, "behind")
 

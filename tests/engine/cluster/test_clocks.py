@@ -11,7 +11,9 @@ import pytest
 
 from dex import Client, StartFlowOptions, graceful_complete
 from dex.engine.clock import SystemClock
+from dex.engine.cluster import journalclock
 from dex.engine.cluster.engine import ClusterEngine
+from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.flows.registry import Registry
@@ -20,7 +22,7 @@ from dex.wcl.commands.cluster import ShowCluster
 from tests.clusterprocesses import wait_for
 from tests.clusters import Cluster, catch_up, new_cluster
 from tests.engine.cluster.conftest import check_equal
-from tests.engine.fakes import DAY_MS
+from tests.engine.fakes import DAY_MS, FakeClock
 from tests.engine.flows.runtime.desk import Desk, Do
 
 _MINUTE_MS = 60_000
@@ -118,3 +120,19 @@ def test_a_node_whose_clock_is_wrong_says_so_once(
     assert "NTP" in told
     status = cluster.nodes["a"].execute(ShowCluster())
     assert [node.clock.rpartition(" ")[2] for node in status.nodes] == ["", where.split(maxsplit=1)[0]]
+
+
+@pytest.mark.spec("K-03")
+def test_a_journal_server_whose_clock_was_wrong_once_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    steady = 0
+    monkeypatch.setattr(journalclock, "_steady_ms", lambda: steady)
+    now = SystemClock().now_ms()
+    fake = FakeClock(now)
+    clock = JournalClock(fake)
+    clock.heard(now, now + 60 * _MINUTE_MS)
+    assert clock.off() == "clock 3600 s behind"
+    for _ in range(30):
+        steady += _MINUTE_MS
+        fake.advance(_MINUTE_MS)
+        clock.heard(fake.now_ms(), fake.now_ms())
+    assert clock.off() == ""
