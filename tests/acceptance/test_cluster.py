@@ -125,6 +125,7 @@ def test_a_node_that_is_killed_is_told_of_in_words_and_started_again_while_the_o
         children = psutil.Process(process.pid).children(recursive=True)
         node = next(child for child in children if "node-2" in child.cmdline())
         assert f"node-2 is process {node.pid}" in told[-1]
+        assert "journal-1 is process" in told[-1]
         assert "OrderFlow" in dex.ok("flow", "types", "--endpoint", endpoint).text
         node.kill()
         dex.ok("feed", "define", "events", "--endpoint", endpoint)
@@ -137,9 +138,21 @@ def test_a_node_that_is_killed_is_told_of_in_words_and_started_again_while_the_o
         server = next(child for child in children if "journal-1" in " ".join(child.cmdline()))
         server.kill()
         assert _read_until(process, "journal-1")[-1] == "journal-1 was ended by SIGKILL; starting it again\n"
+        assert "journal-1 serves again, as process" in _read_until(process, "journal-1")[-1]
+        children += psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGHUP)
         assert process.wait(_PATIENCE) == 0
         _wait_until_gone(children)
+
+
+@pytest.mark.spec("K-09", "X-03")
+def test_a_cluster_to_try_warns_of_flows_that_it_cannot_load(dex: Dex) -> None:
+    """Once, though three nodes say so in their logs."""
+    (dex.home / "broken.py").write_text("def x(:\n")
+    with _running(dex, "--flows", "broken.py") as (process, _):
+        told = _read_until(process, "end one to see")
+    (warning,) = [line for line in told if line.startswith("warning: ")]
+    assert "broken.py, line 1" in warning
 
 
 @pytest.mark.spec("K-09", "X-03")

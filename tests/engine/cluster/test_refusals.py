@@ -6,7 +6,7 @@ import pytest
 
 from dex.engine.cluster.monitors import SyncWatch, check_sync
 from dex.engine.cluster.servers import JournalServers
-from dex.engine.cluster.settings import monitor_of, parse_servers
+from dex.engine.cluster.settings import monitor_of, parse_node, parse_servers
 from dex.engine.local import LocalEngine
 from dex.wcl.commands import DefineStateStore
 from dex.wcl.errors import FailedPrecondition, InputError, Refused
@@ -76,6 +76,27 @@ def test_what_is_no_address_of_a_journal_server(text):
     with pytest.raises(InputError, match=r"is not a journal server's address: .*; write nats://") as caught:
         parse_servers(text)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.spec("K-03", "X-03")
+def test_an_option_of_an_address_that_is_misspelt():
+    """It would leave a journal server unwatched."""
+    with pytest.raises(InputError, match=r"has an option that journal servers have not: 'montor'.*\?monitor=PORT"):
+        parse_servers("nats://a?montor=8333")
+
+
+@pytest.mark.spec("K-09", "X-03")
+@pytest.mark.parametrize("name", ["a b", ".", "a.", "", "ü", "a/b", "n*", "n>", "a" * 64, "a\n"])
+def test_what_cannot_be_the_name_of_a_node(name):
+    """It is part of the keys of leases."""
+    with pytest.raises(InputError, match=r"cannot be a node's name; use up to 63 letters"):
+        parse_node(name)
+
+
+@pytest.mark.spec("K-09")
+@pytest.mark.parametrize("name", ["a", "N1", "node-1", "node_1", "db1.example.com", "a" * 63])
+def test_what_may_be_the_name_of_a_node(name):
+    assert parse_node(name) == name
 
 
 @pytest.mark.spec("K-03")
