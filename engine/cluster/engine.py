@@ -38,7 +38,7 @@ from dex.engine.owner import not_owner
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import Command, DefineStateStore
 from dex.wcl.commands.sync import SyncBacklog
-from dex.wcl.errors import DexError, Refused
+from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
     from dex.engine.cluster.syncing import PartitionSync
@@ -322,7 +322,13 @@ class ClusterEngine:
             Unavailable: one cannot, or not within some seconds.
         """
         for part in self.partitions:
-            part.probe(seconds)
+            try:
+                part.probe(seconds)
+            except Unavailable as error:
+                why = self.hindrance()
+                if why and why not in error.message:
+                    raise Unavailable(f"{error.message}: {why}", error.remedy) from error
+                raise
 
     def vitals(self) -> Vitals:
         """Measure the files of all partitions."""

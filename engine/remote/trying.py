@@ -52,7 +52,7 @@ def with_id(command: Command[R]) -> Command[R]:
 
 def may_be_applied(told: str, **facts: Any) -> Unavailable:
     """Give the error for a write of which nobody knows whether it was, or will be, applied."""
-    remedy = "look before you repeat it; with a mutation or request id it can be repeated safely"
+    remedy = "look before you repeat it; a write that has a mutation or request id can be repeated safely"
     return Unavailable(told, remedy, **facts, applied="unknown")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import httpx
 import pytest
 
 from dex.engine.cluster.placing import partition_of
@@ -79,6 +80,15 @@ def test_a_flow_that_nobody_can_own_is_told_of_with_the_journal(
             return False
 
     wait_for(told, "the owner to end", outage["a"].log)
+
+
+@pytest.mark.spec("K-04", "X-03")
+def test_a_node_without_a_quorum_is_not_ready_and_says_why(outage: ProcessCluster) -> None:
+    def told() -> bool:
+        answer = httpx.get(f"{outage['a'].url}/readyz", timeout=30, trust_env=False)
+        return answer.status_code == 503 and "takes no write" in answer.text
+
+    wait_for(told, "the node to name the journal")
 
 
 @pytest.mark.spec("K-04", "S-11")
