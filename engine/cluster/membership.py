@@ -33,17 +33,18 @@ class Membership:
         self._member = f"member.{node}"
         self._naming = asyncio.Lock()
         self._has_left = False
+        self._heard = float("-inf")
         self._members: list[Holder] = [self.holder]
 
     @property
     def is_heard(self) -> bool:
         """Tell whether the journal servers have lately written what this node sent."""
-        return self._name.is_held
+        return self.unheard < self._leases.seconds
 
     @property
     def unheard(self) -> float:
         """How many seconds ago this node sent the last of its own writes that the journal servers have written."""
-        return max(0.0, time.monotonic() - self._name.until + self._name.seconds)
+        return time.monotonic() - self._heard
 
     def members(self) -> tuple[list[Holder], bool]:
         """Give the nodes that run, and those that vanished within a day without being stopped.
@@ -66,8 +67,10 @@ class Membership:
         """
         deadline = time.monotonic() + self._leases.seconds + 2
         while True:
+            asked = time.monotonic()
             found = await self._leases.read(f"node.{self.holder.node}")
             if found.holder is None and await self._name.take(self.holder, expected=found.revision):
+                self._heard = asked
                 await self._leases.tell(self._member, self.holder, _MEMBER_SECONDS)
                 return
             if time.monotonic() > deadline:
@@ -78,11 +81,13 @@ class Membership:
                 )
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _retake_name(self) -> None:
-        """Take the name again that has ended while the journal servers did not answer."""
+    async def _retake_name(self) -> bool:
+        """Take the name again that has ended while the journal servers did not answer; False where others have it."""
         found = await self._leases.read(f"node.{self.holder.node}")
-        if not self.is_free(found) or not await self._name.take(self.holder, expected=found.revision):
-            _log.error("the node name %r is in use by another process as well: stop one of them", self.holder.node)
+        if self.is_free(found) and await self._name.take(self.holder, expected=found.revision):
+            return True
+        _log.error("the node name %r is in use by another process as well: stop one of them", self.holder.node)
+        return False
 
     def is_free(self, found: Found) -> bool:
         """Tell whether a key is nobody's, or this process's own, which has lost count of its renewals."""
@@ -102,9 +107,9 @@ class Membership:
                 if self._has_left:
                     return
                 try:
-                    holder = msgspec.structs.replace(self.holder, takes=takes())
-                    if not await self._name.renew(holder):
-                        await self._retake_name()
+                    asked, holder = time.monotonic(), msgspec.structs.replace(self.holder, takes=takes())
+                    if await self._name.renew(holder) or await self._retake_name():
+                        self._heard = asked
                     await self._leases.tell(self._member, self.holder, _MEMBER_SECONDS)
                     await self._look_at_members()
                     await then()
