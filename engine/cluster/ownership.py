@@ -17,6 +17,7 @@ from dex.engine.cluster.balancing import Balance
 from dex.engine.cluster.leases import Found, Holder, Lease, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.membership import Membership
+from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
 from dex.engine.owner import OwnerChanged, not_owner
 from dex.wcl.errors import DexError, Unavailable
@@ -59,6 +60,7 @@ class Ownership:
         self._ungiven: set[int] = set()
         self._balance = Balance(membership.holder.node, leases.seconds * _SETTLED_LEASES)
         self._ceding: set[int] = set()
+        self._not_taken = [Outage(f"partition {part.number} is not taken over") for part in partitions]
         self._left_to_others_until = [0.0] * len(partitions)
         self.draining = False
         self.on_change: Callable[[Partition, bool], None] = lambda _part, _owns: None
@@ -251,12 +253,13 @@ class Ownership:
             record = OwnerChanged(epoch=lease.epoch, node=self._holder.node, url=self._holder.url)
             part.writer.take_over(record, self._leases.seconds * _TAKING_SHARE)
         except DexError as error:
-            _log.warning("partition %d is not taken over: %s", part.number, error)
+            self._not_taken[part.number].goes_on(error.message)
             if part.writer.lags:
                 # Another node can, and need not wait for the end of the lease.
                 self._left_to_others_until[part.number] = time.monotonic() + self._leases.seconds
                 self._link.submit(lease.give())
             return
+        self._not_taken[part.number].is_over()
         if lease.is_held:
             self._known[part.number] = self._holder
             self._acting[part.number] = True

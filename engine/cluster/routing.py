@@ -62,9 +62,7 @@ class Routing:
                     raise
                 asked = after_waiting(command, now - began)
                 failed = error
-            now = time.monotonic()
-            is_vain = not self._ownership.membership.is_heard and now > began + self._settings.lease_seconds
-            if now > deadline or is_vain:
+            if time.monotonic() > deadline or not self._ownership.membership.is_heard:
                 raise self._without_owner(part, failed)
             tries += 1
             self._ownership.wait_for_other(part.number, owner, _pause(tries))

@@ -33,7 +33,7 @@ def link(journal_servers: JournalServers) -> Iterator[Link]:
 @pytest.fixture
 def cluster(journal_servers: JournalServers, link: Link) -> Iterator[Cluster]:
     """A cluster whose epochs are higher than a new bucket's would be."""
-    with new_cluster(journal_servers, (), settings={"lease_seconds": 2.0}, registry=default_registry) as cluster:
+    with new_cluster(journal_servers, (), settings={"lease_seconds": 4.0}, registry=default_registry) as cluster:
         leases = Leases(link, cluster.name, 3, 2.0)
         link.insist(leases.make, 30)
         for _ in range(_BURNT):
