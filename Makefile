@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# One more than there are cores: much of the suite waits for processes that it has killed.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: demo test test-cluster lint fix bench chaos generate clean
 
@@ -10,7 +12,7 @@ demo: $(READY)  ## see everything work, on a fresh data directory
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh samples/demo.sh
 
 test: $(READY)  ## the suite
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 test-cluster: $(READY)  ## the tests of the engine on a real cluster of three nodes as well
 	DEX_TEST_ENGINES=embedded,http,cluster $(BIN)/pytest -n auto tests/engine

@@ -27,7 +27,7 @@ from tests.engine.state import state_of
 from tests.netns import Network, private_network, why_not
 from tests.postgres import running_server
 
-_SECONDS = float(os.environ.get("DEX_CHAOS_SECONDS", "20"))
+_SECONDS = float(os.environ.get("DEX_CHAOS_SECONDS", "12"))
 _IS_LONG = "DEX_CHAOS_SECONDS" in os.environ
 _SEEDS = [20240229, int(time.time())] if _IS_LONG else [20240229]
 
