@@ -1,6 +1,7 @@
 """Reading: an interrupt at any line leaves no transaction open and no reader in use."""
 
 import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,6 +19,16 @@ READS = [
 ]
 
 
+@pytest.fixture
+def little_garbage() -> Iterator[None]:
+    """Collect garbage of this test alone: all that the suite has loaded would be gone through at each line."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("little_garbage")
 @pytest.mark.spec("S-09", "S-17")
 @pytest.mark.parametrize("command", READS, ids=lambda command: type(command).__name__)
 def test_an_interrupt_at_any_line_leaves_no_read_transaction(still: LocalEngine, command):
