@@ -12,7 +12,7 @@ demo: $(READY)  ## see everything work, on a fresh data directory
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh samples/demo.sh
 
 test: $(READY)  ## the suite
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-cluster: $(READY)  ## the tests of the engine on a real cluster of three nodes as well
 	DEX_TEST_ENGINES=embedded,http,cluster $(BIN)/pytest -n auto tests/engine
