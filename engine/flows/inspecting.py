@@ -129,8 +129,7 @@ def _since(begun: dict[Begun, int], run: Run, step: steps.Step) -> str | None:
 def history_page(parts: Parts, command: PageHistory) -> HistoryPage:
     """Read events after a number; an empty page may wait for one, while the run is open."""
 
-    with parts.readers.snapshot() as snapshot:
-        run_id = runs.find(snapshot.connection, command.flow_id, command.run_id).run_id
+    run_id = parts.find_run(command.flow_id, command.run_id).run_id
 
     def look(snapshot: Snapshot) -> HistoryPage | None:
         run = runs.find(snapshot.connection, command.flow_id, command.run_id)

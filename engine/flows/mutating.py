@@ -131,7 +131,7 @@ def delete_messages(parts: Parts, command: DeleteMessages) -> Accepted:
 
 def stop(parts: Parts, command: StopFlow) -> Accepted:
     """Close a run at once (spec: FL-11)."""
-    run = _run(parts, command.flow_id, command.run_id)
+    run = parts.find_run(command.flow_id, command.run_id)
     return _accepted(parts, RunStopped(run_id=run.run_id, kind=command.kind, reason=command.reason))
 
 
@@ -157,7 +157,7 @@ def time_travel(parts: Parts, command: TimeTravel) -> FlowStarted:
 
 def purge(parts: Parts, command: PurgeFlow) -> Accepted:
     """Delete a closed run."""
-    return _accepted(parts, RunPurged(run_id=_run(parts, command.flow_id, command.run_id).run_id))
+    return _accepted(parts, RunPurged(run_id=parts.find_run(command.flow_id, command.run_id).run_id))
 
 
 def skip_timer(parts: Parts, command: SkipTimer) -> Accepted:
@@ -166,7 +166,7 @@ def skip_timer(parts: Parts, command: SkipTimer) -> Accepted:
     Raises:
         NotFound: the step does not wait, or has no such timer.
     """
-    run = _run(parts, command.flow_id, None)
+    run = parts.find_run(command.flow_id, None)
     found = steps.split_id(command.step_execution_id)
     with parts.readers.snapshot() as snapshot:
         step = steps.get(snapshot.connection, run.id, *found) if found else None
@@ -195,7 +195,7 @@ def _named_timers(timers: Sequence[TimerCondition]) -> str:
 def update_config(parts: Parts, command: UpdateFlowConfig) -> Accepted:
     """Change the stores that a run is synced to."""
     _check_stores(parts, command.attribute_stores)
-    run = _run(parts, command.flow_id, None)
+    run = parts.find_run(command.flow_id, None)
     return _accepted(parts, ConfigUpdated(run_id=run.run_id, attribute_stores=command.attribute_stores))
 
 
@@ -220,13 +220,8 @@ def _check_stores(parts: Parts, names: list[str]) -> None:
             )
 
 
-def _run(parts: Parts, flow_id: str, run_id: str | None) -> Run:
-    with parts.readers.snapshot() as snapshot:
-        return runs.find(snapshot.connection, flow_id, run_id)
-
-
 def _find(parts: Parts, flow_id: str, run_id: str | None) -> tuple[Run, FlowType]:
-    run = _run(parts, flow_id, run_id)
+    run = parts.find_run(flow_id, run_id)
     return run, parts.registry.get(run.type)
 
 

@@ -36,17 +36,12 @@ def for_flow(parts: Parts, command: WaitForFlow) -> FlowResult:
         )
 
     what = f"Flow {command.flow_id!r} did not close"
-    run = _found(parts, command.flow_id, command.run_id)
+    run = parts.find_run(command.flow_id, command.run_id)
     found = poll(parts, run.run_id, command.wait_ms, look)
     if found is None and _is_waiting_for_sync(parts, command):
         remedy = "it waits for synced Attributes: `dex sync run` writes them, `dex sync backlog` tells why they wait"
         return must(found, what, command.wait_ms, remedy)
     return must(found, what, command.wait_ms)
-
-
-def _found(parts: Parts, flow_id: str, run_id: str | None = None) -> Run:
-    with parts.readers.brief() as snapshot:
-        return runs.find(snapshot.connection, flow_id, run_id)
 
 
 def _is_waiting_for_sync(parts: Parts, command: WaitForFlow) -> bool:
@@ -64,7 +59,7 @@ def for_step(parts: Parts, command: WaitForStep) -> StepResult:
         FlowNotActiveOrNotFoundError: the run is closed, and the step was never over.
         LongPollTimeoutError: it was not over in time.
     """
-    run = _found(parts, command.flow_id)
+    run = parts.find_run(command.flow_id)
     if run.closing is not None:
         raise runs.closing(run, "waiting for a step")
     type_, number = _step(parts, run, command.step)
@@ -94,7 +89,7 @@ def for_attribute(parts: Parts, command: WaitForAttribute) -> AttributeReached:
         FlowNotActiveOrNotFoundError: the run is closed, and the attribute has another value.
         LongPollTimeoutError: it had another value all the time.
     """
-    run = _found(parts, command.flow_id)
+    run = parts.find_run(command.flow_id)
     if run.closing is not None:
         raise runs.closing(run, "waiting for an attribute")
     schema = parts.registry.get(run.type).schema

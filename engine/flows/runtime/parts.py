@@ -12,6 +12,7 @@ from dex.engine.failures import RecentFailures
 from dex.engine.flows.locks import Locks
 from dex.engine.flows.records import AttributesSynced, CloseEnded, FlowRecord, RunCommitted, RunStarted
 from dex.engine.flows.registry import Registry
+from dex.engine.flows.state import runs
 from dex.engine.flows.state.runs import Run
 from dex.engine.reader import Readers, Snapshot
 from dex.engine.writer import Writer
@@ -126,6 +127,14 @@ class Parts(NamedTuple):
         """
         with self.readers.brief() as snapshot:
             return read(snapshot.connection)
+
+    def find_run(self, flow_id: str, run_id: str | None = None) -> Run:
+        """Give the latest run of a Flow ID, or the one that is named.
+
+        Raises:
+            FlowNotFoundError: there is none.
+        """
+        return self.read(lambda connection: runs.find(connection, flow_id, run_id))
 
     def leave(self, run_id: str) -> None:
         """Count a transactional or locking call as ended; the last one lets a waiting close go on (spec: FL-14)."""

@@ -79,7 +79,7 @@ def _remembered(parts: Parts, command: InvokeRpc) -> _Plan | None:
 
 
 def _looked_up(parts: Parts, command: InvokeRpc) -> _Plan:
-    run = parts.read(lambda connection: runs.find(connection, command.flow_id, None))
+    run = parts.find_run(command.flow_id)
     if not run.running:
         raise runs.not_active(command.flow_id, run)
     plan = _plan(parts, run, command)
