@@ -325,8 +325,9 @@ class ClusterEngine:
             try:
                 part.probe(seconds)
             except Unavailable as error:
-                why = self.hindrance()
-                if why and why not in error.message:
+                # Of what hinders this node itself the error tells already.
+                why = "" if part.writer.hindered is not None else self.hindrance()
+                if why:
                     raise Unavailable(f"{error.message}: {why}", error.remedy) from error
                 raise
 

@@ -61,8 +61,9 @@ def test_a_node_that_cannot_write_its_file_says_that_it_is_not_ready_for_that(
         node.probe(30)
         with closing(sqlite3.connect(node.partitions[0].engine.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(Unavailable, match=r"not caught up with the journal within 4 s: .* is busy"):
+            with pytest.raises(Unavailable, match=r"not caught up with the journal within 4 s: .* is busy") as caught:
                 node.probe(4)
+            assert caught.value.message.count("is busy") == 1
             assert "cannot apply what partition 0 has" in node.hindrance()
             other.execute("ROLLBACK")
         eventually(lambda: not node.hindrance())
