@@ -33,20 +33,15 @@ class Bucket:
 
     async def make(self) -> bool:
         """Make the stream where there is none; tell whether there was none."""
-        try:
-            await self._link.js.stream_info(self.name)
-        except nats.js.errors.NotFoundError:
-            await self._link.js.add_stream(
-                api.StreamConfig(
-                    name=self.name,
-                    subjects=[f"{self.name}.>"],
-                    num_replicas=self._replicas,
-                    max_msgs_per_subject=1,
-                    **self._options,
-                )
+        return await self._link.make_stream(
+            api.StreamConfig(
+                name=self.name,
+                subjects=[f"{self.name}.>"],
+                num_replicas=self._replicas,
+                max_msgs_per_subject=1,
+                **self._options,
             )
-            return True
-        return False
+        )
 
     async def read(self, key: str) -> Value:
         """Give a value as one of the servers has it, which may be the one before.

@@ -46,6 +46,11 @@ def last_position(connection: sqlite3.Connection) -> Position:
     return Position(*(last or (0, None)))
 
 
+def owner_of(info: api.StreamInfo) -> str | None:
+    """Give the id of the cluster that a stream was made for, None where no cluster made it."""
+    return (info.config.metadata or {}).get(OWNER)
+
+
 class Continuity:
     """Looks at one stream for one node. `cluster_id` is set before."""
 
@@ -69,7 +74,7 @@ class Continuity:
         except LINK_ERRORS:
             self._doubted = None  # only what is told all the time is no server that was cut off
             raise
-        owner = (info.config.metadata or {}).get(OWNER)
+        owner = owner_of(info)
         if owner != self.cluster_id:
             whose = "no cluster" if owner is None else f"cluster {owner}"
             raise self._refusal(f"was made for {whose}, and this node belongs to cluster {self.cluster_id}")

@@ -14,7 +14,8 @@ import uvloop
 from nats.aio.client import Client as NatsClient
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.errors import APIError
+from nats.js.api import StreamConfig
+from nats.js.errors import APIError, NotFoundError
 
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.settings import hide_credentials
@@ -24,6 +25,15 @@ R = TypeVar("R")
 
 LINK_ERRORS = (TimeoutError, NatsError, OSError)
 """What calls of the journal servers raise where nobody answers."""
+
+_log = logging.getLogger("dex.cluster")
+_UNAVAILABLE = 10008
+_ALONE = 10074
+_CONNECT_SECONDS = 10.0
+_REST_SECONDS = 0.2
+_CLOSE_SECONDS = 5.0
+# The client picks the next server at random, and so may come back to the one that it has left.
+_MOVES = 8
 
 
 def in_words(error: BaseException) -> str:
@@ -41,16 +51,6 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or "no answer in time"
-
-
-_log = logging.getLogger("dex.cluster")
-_UNAVAILABLE = 10008
-_ALONE = 10074
-_CONNECT_SECONDS = 10.0
-_REST_SECONDS = 0.2
-_CLOSE_SECONDS = 5.0
-# The client picks the next server at random, and so may come back to the one that it has left.
-_MOVES = 8
 
 
 class _Client(NatsClient):
@@ -151,6 +151,15 @@ class Link:
                 await asyncio.sleep(_REST_SECONDS)
             if self.nc.connected_url != left:
                 break
+
+    async def make_stream(self, wanted: StreamConfig) -> bool:
+        """Make a stream where there is none of its name; tell whether there was none."""
+        try:
+            await self.js.stream_info(str(wanted.name))
+        except NotFoundError:
+            await self.js.add_stream(wanted)
+            return True
+        return False
 
     def submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
         """Begin some work on the loop."""

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
-from dex.engine.cluster.continuity import OWNER, Continuity, Position, mark_of
+from dex.engine.cluster.continuity import OWNER, Continuity, Position, mark_of, owner_of
 from dex.engine.cluster.journalclock import bounded
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
@@ -104,10 +104,9 @@ class Stream:
     async def owner(self) -> str | None:
         """Give the id of the cluster that the stream was made for, None where it is not there."""
         try:
-            info = await self._link.js.stream_info(self.name)
+            return owner_of(await self._link.js.stream_info(self.name))
         except nats.js.errors.NotFoundError:
             return None
-        return (info.config.metadata or {}).get(OWNER)
 
     async def join(self, cluster_id: str, *, is_made: bool) -> None:
         """Find the stream of a cluster; where the streams of that are not made yet, make it.
@@ -118,7 +117,7 @@ class Stream:
         """
         wanted = self._config(cluster_id)
         if not is_made:
-            await self._make(wanted)
+            await self._link.make_stream(wanted)
         self.continuity.cluster_id = cluster_id
         info = await self.continuity.find()
         for field in _MATTERS:
@@ -129,13 +128,6 @@ class Stream:
                     "somebody edited it: set that back with the nats tool, or use other journal servers",
                 )
         self.last_seq = info.state.last_seq
-
-    async def _make(self, wanted: api.StreamConfig) -> None:
-        """Make the stream where there is none."""
-        try:
-            await self._link.js.stream_info(self.name)
-        except nats.js.errors.NotFoundError:
-            await self._link.js.add_stream(wanted)
 
     def _config(self, cluster_id: str) -> api.StreamConfig:
         return api.StreamConfig(
