@@ -83,7 +83,7 @@ class Operating:
 
     def _status(self, _command: ShowCluster) -> ClusterStatus:
         holders, journal = self._ownership.membership.members()
-        reports = dict(zip((holder.node for holder in holders), self._threads.map(self._ask, holders), strict=True))
+        reports = self._ask_all(holders)
         found = [report for report in reports.values() if report is not None]
         nodes = [
             ClusterNode(
@@ -102,6 +102,10 @@ class Operating:
             nodes=nodes,
             partitions=[self._partition(part.number, found) for part in self._partitions],
         )
+
+    def _ask_all(self, holders: Sequence[Holder]) -> dict[str, NodeReport | None]:
+        """Ask nodes at once how they stand; gives what each says by its name."""
+        return dict(zip((holder.node for holder in holders), self._threads.map(self._ask, holders), strict=True))
 
     def _ask(self, holder: Holder) -> NodeReport | None:
         """Ask a node how it stands; None where it does not answer."""
@@ -164,7 +168,7 @@ class Operating:
                     "the journal servers do not answer, and nothing can be handed over without them", "try again later"
                 )
             others = [holder for holder in holders if holder.node != self._settings.node]
-            told = dict(zip((holder.node for holder in others), self._threads.map(self._ask, others), strict=True))
+            told = self._ask_all(others)
         finally:
             self._is_asking = False
         hindrances = [f"{node} {_hindrance(report)}" for node, report in told.items()]
