@@ -27,17 +27,21 @@ class JournalClock:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._began: int | None = None
-        # The highest of this window and of the one before: what came late tells of less than the time that there was,
-        # and a server whose clock was wrong once is forgotten.
+        # When the steady clock began, by the journal's time, 0 where that is not known. The highest of this
+        # window and of the one before counts: what came late tells of less than the time that there was, and a server
+        # whose clock was wrong once is forgotten.
         self._latest = self._earlier = 0
         self._window_ends = 0
         self._has_told = False
 
+    @property
+    def _began(self) -> int:
+        return max(self._latest, self._earlier)
+
     def now_ms(self) -> int:
         """Give the time in milliseconds."""
         now = self._clock.now_ms()
-        if self._began is None:
+        if not self._began:
             return now
         journal = self._began + _steady_ms()
         if now > journal + MOST_AHEAD_MS:
@@ -46,7 +50,7 @@ class JournalClock:
 
     def off(self) -> str:
         """Tell how far this machine's clock is off that of the journal servers; empty where it is right."""
-        if self._began is None:
+        if not self._began:
             return ""
         ms = self._clock.now_ms() - self._began - _steady_ms()
         if abs(ms) <= MOST_AHEAD_MS:
@@ -69,7 +73,6 @@ class JournalClock:
             self._window_ends = steady + _WINDOW_MS
             self._earlier, self._latest = self._latest, began
         self._latest = max(self._latest, began)
-        self._began = max(self._latest, self._earlier)
         if taken_at - at > MOST_AHEAD_MS:
             self._tell(taken_at - at, "behind")
 

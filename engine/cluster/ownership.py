@@ -34,7 +34,7 @@ _GIVEN_FOR_SECONDS = 1.0
 _OTHER_SECONDS = 0.05
 # For how many leases nothing has changed before a partition is handed over to a node that owns fewer.
 _SETTLED_LEASES = 2
-# What part of a lease a take-over may take on a node that does not keep up.
+# What part of a lease a take-over may take: the rest is for another node, where this one does not keep up.
 _TAKING_SHARE = 0.4
 _CLOSE_SECONDS = 10.0
 
