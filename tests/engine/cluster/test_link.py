@@ -12,7 +12,7 @@ import pytest
 from dex.engine.cluster.link import Link, in_words
 from dex.engine.cluster.servers import JournalServers
 from tests.clusters import journal_servers
-from tests.engine.sync.worker.running import until
+from tests.engine.cluster.conftest import eventually
 
 __all__ = ["journal_servers"]
 
@@ -49,7 +49,7 @@ def test_a_server_that_breaks_off_leaves_no_connection_open(journal_servers: Jou
         warnings.simplefilter("always")
         link.open()
         link.call(link.nc.force_reconnect(), 20)
-        until(lambda: link.nc.is_connected)
+        eventually(lambda: link.nc.is_connected)
         gc.collect()
         link.close()
     broken.loop.call_soon_threadsafe(server.close)

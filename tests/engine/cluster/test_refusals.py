@@ -11,9 +11,8 @@ from dex.engine.local import LocalEngine
 from dex.wcl.commands import DefineStateStore
 from dex.wcl.errors import FailedPrecondition, InputError, Refused
 from tests.directories import fast_directory
-from tests.engine.cluster.conftest import check_equal, on_servers, store_on
+from tests.engine.cluster.conftest import check_equal, eventually, on_servers, store_on
 from tests.engine.cluster.test_snapshots import HERE
-from tests.engine.sync.worker.running import until
 
 
 @pytest.fixture
@@ -201,7 +200,7 @@ def test_a_journal_server_that_comes_up_later_and_does_not_sync_is_told_of_once(
         watch.start()
         try:
             servers.start()
-            until(lambda: caplog.messages)
+            eventually(lambda: bool(caplog.messages))
         finally:
             servers.stop()
             watch.close()
