@@ -21,6 +21,14 @@ def _state(node):
     return node._link.call(node._link.js.stream_info(part.stream.name), 10).state
 
 
+def _alone(cluster, **settings):
+    """Start the first node, and wait until it has told the journal all that it tells of itself: that it owns it."""
+    node = cluster.join("a", **settings)
+    for part in node.partitions:
+        owner_of([node], part.number)
+    return node
+
+
 def _corrupt(node, manifest):
     """Put something else in the place of a snapshot's chunks."""
 
@@ -44,7 +52,7 @@ def _lose_parts(node, manifest):
 
 @pytest.mark.spec("K-08")
 def test_a_snapshot_is_of_all_that_was_committed_and_the_journal_goes_below_it_but_for_its_end(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     store = store_on(node)
     seq = [store.put(f"k{i}", "v", {"u": i}).seq for i in range(20)][-1]
     taken = node.snapshot()
@@ -58,7 +66,7 @@ def test_a_snapshot_is_of_all_that_was_committed_and_the_journal_goes_below_it_b
 @pytest.mark.spec("K-08")
 @pytest.mark.parametrize("wiped", [False, True])
 def test_a_new_or_wiped_node_begins_with_the_snapshot_and_takes_the_tail(cluster, wiped):
-    node = cluster.join("a")
+    node = _alone(cluster)
     if wiped:
         cluster.join("b")
     store = store_on(node)
@@ -81,7 +89,7 @@ def test_a_new_or_wiped_node_begins_with_the_snapshot_and_takes_the_tail(cluster
 
 @pytest.mark.spec("K-08")
 def test_a_node_that_was_away_for_longer_than_the_journal_is_kept_begins_anew_and_one_that_was_not_goes_on(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     cluster.join("b")
     cluster.join("c")
     store = store_on(node)
@@ -119,7 +127,7 @@ def test_a_snapshot_is_taken_by_itself_once_enough_was_committed_and_by_one_node
 
 @pytest.mark.spec("K-08")
 def test_a_snapshot_that_does_not_verify_is_refused_with_what_to_do(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     store = store_on(node)
     for i in range(20):
         store.put(f"k{i}", "v", {"u": i})
@@ -136,9 +144,8 @@ def test_a_snapshot_that_does_not_verify_is_refused_with_what_to_do(cluster):
 
 @pytest.mark.spec("K-08", "K-09")
 def test_a_snapshot_that_does_not_verify_is_taken_again_though_nothing_was_committed(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     store_on(node)
-    owner_of([node], HERE)  # from now on it tells the journal nothing more of itself
     taken = node.snapshot()
     _lose_parts(node, taken[HERE])
     again = node.snapshot()
@@ -150,7 +157,7 @@ def test_a_snapshot_that_does_not_verify_is_taken_again_though_nothing_was_commi
 @pytest.mark.spec("K-08")
 def test_a_node_begins_with_the_snapshot_before_where_parts_of_the_newest_are_missing(cluster, caplog):
     caplog.set_level(logging.INFO)
-    node = cluster.join("a", kept_positions=1000)
+    node = _alone(cluster, kept_positions=1000)
     store = store_on(node)
     before = node.snapshot()[HERE]
     store.put("k", "v", {"u": 1})
@@ -165,7 +172,7 @@ def test_a_node_begins_with_the_snapshot_before_where_parts_of_the_newest_are_mi
 
 @pytest.mark.spec("K-08")
 def test_a_node_says_why_no_snapshot_will_do(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     store = store_on(node)
     before = node.snapshot()[HERE]
     for i in range(20):
@@ -178,7 +185,7 @@ def test_a_node_says_why_no_snapshot_will_do(cluster):
 
 @pytest.mark.spec("K-08")
 def test_a_snapshot_again_without_a_commit_in_between_is_the_same(cluster):
-    node = cluster.join("a")
+    node = _alone(cluster)
     store_on(node)
     assert node.snapshot() == node.snapshot()
 
