@@ -54,12 +54,31 @@ def in_words(error: BaseException) -> str:
 
 
 class _Client(NatsClient):
-    """The client, which closes a connection that was not answered as it should be before it makes the next."""
+    """The client, which gives up what a connection has not sent before it makes the next one, or none.
+
+    The library waits until that is sent: a server that hangs with its buffers full would be waited for as long.
+    """
+
+    def _give_up(self) -> None:
+        writer = getattr(self._transport, "_io_writer", None)
+        if writer is not None:
+            writer.transport.abort()
 
     async def _connect_to_server(self, s: Any) -> None:
-        if self._transport:
-            self._transport.close()  # type: ignore[no-untyped-call]  # the library has no types here
+        self._give_up()
         await super()._connect_to_server(s)
+
+    async def _attempt_reconnect(self) -> None:
+        self._give_up()
+        await super()._attempt_reconnect()
+
+    async def close(self) -> None:
+        """Close the connection, and send what waits if the server takes it at once."""
+        giving_up = asyncio.get_running_loop().call_later(_CLOSE_SECONDS / 2, self._give_up)
+        try:
+            await super().close()
+        finally:
+            giving_up.cancel()
 
 
 class Link:

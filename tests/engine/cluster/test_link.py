@@ -3,6 +3,8 @@
 import asyncio
 import gc
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Event
 
 import nats.errors
@@ -10,7 +12,7 @@ import nats.js.errors
 import pytest
 
 from dex.engine.cluster.link import Link, in_words
-from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.servers import JournalServer, JournalServers
 from tests.clusters import journal_servers
 from tests.engine.cluster.conftest import eventually
 
@@ -55,6 +57,44 @@ def test_a_server_that_breaks_off_leaves_no_connection_open(journal_servers: Jou
     broken.loop.call_soon_threadsafe(server.close)
     broken.close()
     assert [str(warning.message) for warning in caught] == []
+
+
+def _fill(link: Link) -> None:
+    """Send more than a server that hangs takes."""
+
+    async def send() -> None:
+        for _ in range(64):
+            await link.nc.publish("nobody", bytes(1024 * 1024))
+
+    link.submit(send())
+
+
+@contextmanager
+def _hanging(servers: JournalServers) -> Iterator[tuple[Link, JournalServer]]:
+    """Give a connection whose server hangs and has not taken all that was sent."""
+    link = Link(servers.urls, "waiting")
+    link.open()
+    server = next(each for each in servers.servers if each.port == link.nc.connected_url.port)
+    server.pause()
+    try:
+        _fill(link)
+        yield link, server
+    finally:
+        server.resume()
+        link.close()
+
+
+@pytest.mark.spec("K-04")
+def test_a_server_that_hangs_and_does_not_take_what_is_sent_is_left(journal_servers: JournalServers) -> None:
+    """What it has not taken would be waited for until it goes on."""
+    with _hanging(journal_servers) as (link, server):
+        eventually(lambda: link.nc.is_connected and link.nc.connected_url.port != server.port)
+
+
+@pytest.mark.spec("K-04")
+def test_a_connection_to_a_server_that_hangs_is_closed(journal_servers: JournalServers) -> None:
+    with _hanging(journal_servers) as (link, _server):
+        link.close()
 
 
 @pytest.mark.spec("X-03", "K-04")
