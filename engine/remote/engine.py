@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import httpx
 
 from dex.engine.home import Home
+from dex.engine.remote.bounded import BoundedTransport
 from dex.engine.remote.endpoints import Endpoint
 from dex.engine.remote.listening import Listening
 from dex.engine.remote.replies import read_reply
@@ -62,7 +63,7 @@ class RemoteEngine:
         secure = any(endpoint.url.startswith("https:") for endpoint in self.endpoints)
         # The system's own authorities; reading them takes a while.
         verify = ssl.create_default_context() if secure else False
-        self._http = httpx.Client(headers=headers, limits=limits, verify=verify, trust_env=False)
+        self._http = httpx.Client(headers=headers, transport=BoundedTransport(verify=verify, limits=limits))
         self._listening = Listening(self._http)
         self._writes = 0
 
