@@ -83,8 +83,8 @@ class Head(NamedTuple):
 Row = tuple[int, int, int, bytes]
 """A row of the journal: position, time in ms, bytes of all records so far, and the record."""
 
-MarkedRow = tuple[int, int, int, bytes, int | None]
-"""A row of a replicated journal, with the mark of the message that it comes from."""
+MarkedRow = tuple[int, int, int, bytes, int, int | None]
+"""A row of a replicated journal, with the sequence and the mark of the message that it comes from."""
 
 
 class Entry(NamedTuple):
@@ -108,7 +108,15 @@ def write(connection: sqlite3.Connection, entries: list[Row]) -> None:
 
 def write_marked(connection: sqlite3.Connection, entries: list[MarkedRow]) -> None:
     """Append rows of a replicated journal inside the current transaction."""
-    connection.executemany("INSERT INTO journal (seq, at, total, record, mark) VALUES (?, ?, ?, ?, ?)", entries)
+    connection.executemany(
+        "INSERT INTO journal (seq, at, total, record, message, mark) VALUES (?, ?, ?, ?, ?, ?)", entries
+    )
+
+
+def last_seq(connection: sqlite3.Connection) -> int:
+    """Give the last position, 0 where there is none."""
+    (seq,) = connection.execute("SELECT ifnull(max(seq), 0) FROM journal").fetchone()
+    return int(seq)
 
 
 def read(connection: sqlite3.Connection, after: int = 0) -> Iterator[Entry]:

@@ -32,14 +32,14 @@ def replay(source: Path, target_dir: str | os.PathLike[str]) -> int:
     with translated(source), closing(open_database(source, _TIMEOUT)) as origin:
         entries = journal.read(origin)
         with translated(target), closing(open_database(target, _TIMEOUT)) as copy:
-            seq = last_seq(copy)
+            seq = journal.last_seq(copy)
             if seq:
                 raise Refused(f"{target} has a journal already", "replay into an empty data directory", seq=seq)
             while some := list(islice(entries, _ENTRIES)):
                 begin_immediate(copy, _TIMEOUT, target)
                 apply_entries(copy, some)
                 copy.execute("COMMIT")
-            return last_seq(copy)
+            return journal.last_seq(copy)
 
 
 def apply_entries(connection: sqlite3.Connection, entries: Iterable[journal.Entry]) -> None:
@@ -48,7 +48,7 @@ def apply_entries(connection: sqlite3.Connection, entries: Iterable[journal.Entr
     Raises:
         Refused: an entry is missing before one, or one does not fit the state; roll the transaction back.
     """
-    surroundings = Apply(connection, catalog.load(connection), last_seq(connection) + 1, 0)
+    surroundings = Apply(connection, catalog.load(connection), journal.last_seq(connection) + 1, 0)
     (total,) = connection.execute("SELECT ifnull(max(total), 0) FROM journal").fetchone()
     for entry in entries:
         if entry.seq != surroundings.seq:
@@ -66,12 +66,6 @@ def apply_entries(connection: sqlite3.Connection, entries: Iterable[journal.Entr
         total += len(entry.record)
         journal.write(connection, [(entry.seq, entry.at, total, entry.record)])
         surroundings.seq += 1
-
-
-def last_seq(connection: sqlite3.Connection) -> int:
-    """Give the journal's last position, 0 where it is empty."""
-    (seq,) = connection.execute("SELECT ifnull(max(seq), 0) FROM journal").fetchone()
-    return int(seq)
 
 
 def _unfit(entry: journal.Entry, why: str) -> Refused:

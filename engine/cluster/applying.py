@@ -1,21 +1,40 @@
-"""Applying committed messages to a node's file: the same function as embedded, at the positions of the stream."""
+"""Applying committed messages to a node's file: the same function as embedded, each record at a position of its own."""
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
-from dex.engine.cluster.continuity import mark_of
+from dex.engine.cluster.continuity import mark_of, reached
 from dex.engine.cluster.stream import Committed, unknown
-from dex.engine.owner import check_epoch
+from dex.engine.owner import OwnerChanged, check_epoch
 from dex.engine.stores import rows
 from dex.wcl.commands import PutRow
 from dex.wcl.errors import DexError
 
 NOTHING = journal.encode_record(journal.Nothing())
+
+
+class Applied(NamedTuple):
+    """What became of messages: the verdicts of each one's records, none where it was applied before.
+
+    `position` is the last one of the journal, and `is_taken_over` tells whether another node may own the partition now.
+    """
+
+    verdicts: list[list[Any | DexError]]
+    position: int
+    is_taken_over: bool
+
+
+class _Step(NamedTuple):
+    """A record, what it says, and the message that it is in."""
+
+    message: Committed
+    record: bytes
+    mutation: Any
 
 
 def apply_messages(
@@ -24,77 +43,83 @@ def apply_messages(
     head: journal.Head,
     messages: Sequence[Committed],
     stream: str,
-) -> list[Any | DexError]:
-    """Apply messages inside the current transaction; give what became of each.
+) -> Applied:
+    """Apply messages inside the current transaction.
 
-    A message that is refused or changes nothing is journaled as nothing, so that every position of the stream is one
-    of the file. Messages up to `head` were applied before; for them it gives None.
+    A record that is refused or changes nothing is journaled as nothing, so that every record of the stream has a
+    position in the file, and each message at least one.
 
     Raises:
         FailedPrecondition: a node of another version wrote one of them.
     """
-    surroundings = Apply(connection, known, head.seq, head.at)
-    known_before = sum(1 for message in messages if message.seq <= head.seq)
-    new = messages[known_before:]
-    mutations = [_decoded(message, stream) for message in new]
-    verdicts: list[Any | DexError] = [None] * known_before
+    before = reached(connection).seq
+    steps = [step for message in messages if message.seq > before for step in _steps(message, stream)]
+    surroundings = Apply(connection, known, head.seq + 1, head.at)
+    found: list[Any | DexError] = []
     entries: list[journal.MarkedRow] = []
-    place, total = 0, head.total
-    while place < len(new):
-        end = _end_of_puts(new, mutations, place)
-        surroundings.seq = new[place].seq
-        puts = rows.put_new(surroundings, mutations[place:end])
-        for index in range(place, end):
-            message = new[index]
-            surroundings.seq = message.seq
-            surroundings.at = max(message.at, surroundings.at)
-            if puts is None:
-                verdict, record = _apply(surroundings, message, mutations[index])
-            else:
-                verdict, record = puts[index - place], message.record
+    total = head.total
+    while len(found) < len(steps):
+        run = steps[len(found) : _end_of_puts(steps, len(found))]
+        puts = rows.put_new(surroundings, [step.mutation for step in run])
+        for place, step in enumerate(run):
+            surroundings.at = max(step.message.at, surroundings.at)
+            verdict, record = _apply(surroundings, step) if puts is None else (puts[place], step.record)
             total += len(record)
-            entries.append((message.seq, surroundings.at, total, record, mark_of(message.message_id)))
-            verdicts.append(verdict)
-        place = end
+            message = step.message
+            row = (surroundings.seq, surroundings.at, total, record, message.seq, mark_of(message.message_id))
+            entries.append(row)
+            found.append(verdict)
+            surroundings.seq += 1
     journal.write_marked(connection, entries)
-    return verdicts
+    return Applied(
+        _by_message(messages, steps, found),
+        surroundings.seq - 1,
+        any(type(step.mutation) is OwnerChanged for step in steps),
+    )
 
 
-def _end_of_puts(messages: Sequence[Committed], mutations: Sequence[Any], begin: int) -> int:
+def _steps(message: Committed, stream: str) -> list[_Step]:
+    """Give the records of a message; one that no node wrote has one that is nothing.
+
+    Raises:
+        FailedPrecondition: as `unknown`.
+    """
+    try:
+        return [_Step(message, record, journal.decode_record(record)) for record in message.records or (NOTHING,)]
+    except msgspec.MsgspecError as error:
+        raise unknown(stream, message.seq) from error
+
+
+def _end_of_puts(steps: Sequence[_Step], begin: int) -> int:
     """Give the end of a run of plain puts to one store, which may go in together; that of anything else is the next."""
     end = begin
-    first = mutations[begin]
-    while end < len(messages) and type(mutations[end]) is PutRow and mutations[end].mutation_id is None:
-        if messages[end].epoch or mutations[end].store != first.store:
+    first = steps[begin].mutation
+    while end < len(steps) and type(steps[end].mutation) is PutRow and steps[end].mutation.mutation_id is None:
+        if steps[end].message.epoch or steps[end].mutation.store != first.store:
             break
         end += 1
     return max(end, begin + 1)
 
 
-def _apply(surroundings: Apply, message: Committed, mutation: Any) -> tuple[Any | DexError, bytes]:
-    """Apply one message; give its verdict and what is journaled of it."""
-    record = message.record
+def _apply(surroundings: Apply, step: _Step) -> tuple[Any | DexError, bytes]:
+    """Apply one record; give its verdict and what is journaled of it."""
     try:
-        if message.epoch:
-            check_epoch(surroundings.connection, message.epoch)
-        outcome = machine.apply(surroundings, mutation, record)
+        if step.message.epoch:
+            check_epoch(surroundings.connection, step.message.epoch)
+        outcome = machine.apply(surroundings, step.mutation, step.record)
     except DexError as error:
         return error, NOTHING
     if outcome.changed_catalog:
         catalog.touch(surroundings.connection)
         surroundings.catalog = catalog.load(surroundings.connection)
-    return outcome.result, record if outcome.wrote else NOTHING
+    return outcome.result, step.record if outcome.wrote else NOTHING
 
 
-def _decoded(message: Committed, stream: str) -> Any:
-    """Give the mutation of a message.
-
-    Raises:
-        FailedPrecondition: as `unknown`.
-    """
-    if not message.record:
-        return journal.Nothing()
-    try:
-        return journal.decode_record(message.record)
-    except msgspec.MsgspecError as error:
-        raise unknown(stream, message.seq) from error
+def _by_message(
+    messages: Sequence[Committed], steps: Sequence[_Step], found: Sequence[Any | DexError]
+) -> list[list[Any | DexError]]:
+    """Give the verdicts of each message."""
+    verdicts: dict[int, list[Any | DexError]] = {message.seq: [] for message in messages}
+    for step, verdict in zip(steps, found, strict=True):
+        verdicts[step.message.seq].append(verdict)
+    return list(verdicts.values())

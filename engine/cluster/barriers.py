@@ -6,16 +6,16 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
-from dex.engine.cluster.verdicts import Verdicts
+from dex.engine.cluster.verdicts import Found
 from dex.wcl.errors import DexError
 
 Landed = Future[Any]
 
 
 class Barriers:
-    """`publish` begins one and gives what tells that this node has applied it."""
+    """`publish` begins one; what it is given is called with the verdict, once this node has applied the barrier."""
 
-    def __init__(self, publish: Callable[[], Verdicts]) -> None:
+    def __init__(self, publish: Callable[[Callable[[Found], None]], None]) -> None:
         self._publish = publish
         self._lock = threading.RLock()
         self._next: Landed | None = None
@@ -34,10 +34,10 @@ class Barriers:
         if landing is None:
             return
         self._is_flying = True
-        self._publish().done.add_done_callback(lambda sent: self._land(landing, sent))
+        self._publish(lambda found: self._land(landing, found))
 
-    def _land(self, landing: Landed, sent: Landed) -> None:
-        (verdict,) = sent.result()
+    def _land(self, landing: Landed, found: Found) -> None:
+        (verdict,) = found
         with suppress(InvalidStateError):  # the engine was closed
             if isinstance(verdict, DexError):
                 landing.set_exception(verdict)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nats.js import api
 
-from dex.engine.cluster.continuity import Position, last_position
+from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.snapshot import Manifest, SnapshotStore
 from dex.engine.cluster.stream import Stream
@@ -44,28 +44,28 @@ class Bootstrap:
             Unavailable: the journal servers do not answer.
         """
         self._clean()
-        applied = position_of(database_path(self._folder))
+        applied = reached_by(database_path(self._folder))
         newest = self._newest()
         state = self._check(applied)
         if newest is not None:
-            state = self._check(Position(newest.position, newest.mark))
+            state = self._check(newest.reached)
         is_continued = state.first_seq <= applied.seq + 1
         if is_continued and (applied.seq or newest is None):
             return
-        if newest is not None and newest.position + 1 >= state.first_seq:
+        if newest is not None and newest.reached.seq + 1 >= state.first_seq:
             self._restore(newest, state.first_seq)
         elif not is_continued:
-            snapshot = "there is no snapshot" if newest is None else f"the newest snapshot is at {newest.position}"
+            snapshot = "there is no snapshot" if newest is None else f"the newest snapshot is at {newest.reached.seq}"
             raise FailedPrecondition(
-                f"stream {self._stream.name} begins at {state.first_seq}, this node has applied {applied.seq}, and"
-                f" {snapshot}",
+                f"stream {self._stream.name} begins at message {state.first_seq}, this node has applied {applied.seq},"
+                f" and {snapshot}",
                 "somebody purged the stream: have a node that is further take a snapshot with `dex cluster snapshot`",
             )
 
     def _newest(self) -> Manifest | None:
         return self._link.insist(lambda: self._snapshots.newest(self._stream.partition), _SECONDS)
 
-    def _check(self, applied: Position) -> api.StreamState:
+    def _check(self, applied: Reached) -> api.StreamState:
         return self._link.insist(lambda: self._stream.continuity.check(applied), _SECONDS)
 
     def _restore(self, newest: Manifest, begin: int) -> None:
@@ -109,8 +109,8 @@ class Bootstrap:
         """
         if before is None:
             raise error
-        if before.position + 1 < begin:
-            why = f"the one before, at {before.position}, ends before the stream begins, at {begin}"
+        if before.reached.seq + 1 < begin:
+            why = f"the one before, at message {before.reached.seq}, ends before the stream begins, at {begin}"
             raise FailedPrecondition(f"{error.message}; {why}", error.remedy) from error
         _log.warning("%s; trying the one before, at position %d", error.message, before.position)
         try:
@@ -148,12 +148,12 @@ class Bootstrap:
         return self._folder.with_name(f"{self._folder.name}.{ending}")
 
 
-def position_of(path: Path) -> Position:
-    """Give the last position that a file has applied, 0 where there is none."""
+def reached_by(path: Path) -> Reached:
+    """Give the last message that a file has applied, of sequence 0 where there is none."""
     if not path.exists():
-        return Position(0, None)
+        return Reached(0, None)
     with closing(open_database(path, _SECONDS)) as connection, translated(path):
-        return last_position(connection)
+        return reached(connection)
 
 
 def _sync(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Whether a stream is its cluster's own, and has what a node has applied of it (spec: K-03, K-08).
 
-A stream that was deleted, made anew or put back to an earlier state would go on with other messages at the positions
+A stream that was deleted, made anew or put back to an earlier state would go on with other messages in place of those
 that nodes have applied already, and the nodes would differ without a word.
 """
 
@@ -28,8 +28,8 @@ _REMEDY = (
 )
 
 
-class Position(NamedTuple):
-    """A position of a stream, and the mark of the message there, None where nobody knows it."""
+class Reached(NamedTuple):
+    """The last message of a stream that was applied: its sequence there, and its mark, None where nobody knows that."""
 
     seq: int
     mark: int | None
@@ -40,10 +40,11 @@ def mark_of(message_id: str) -> int | None:
     return crc32(message_id.encode()) if message_id and message_id.isascii() else None
 
 
-def last_position(connection: sqlite3.Connection) -> Position:
-    """Give the last position of a node's file, 0 where it has none."""
-    last = connection.execute("SELECT seq, mark FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
-    return Position(*(last or (0, None)))
+def reached(connection: sqlite3.Connection) -> Reached:
+    """Give the last message that a node's file has, of sequence 0 where it has none."""
+    # In a file of schema 6 or before a message had one record, at the position of its own sequence.
+    last = connection.execute("SELECT ifnull(message, seq), mark FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+    return Reached(*(last or (0, None)))
 
 
 def owner_of(info: api.StreamInfo) -> str | None:
@@ -80,32 +81,32 @@ class Continuity:
             raise self._refusal(f"was made for {whose}, and this node belongs to cluster {self.cluster_id}")
         return info
 
-    async def check(self, applied: Position, *, reading: bool = False) -> api.StreamState:
+    async def check(self, applied: Reached, *, reading: bool = False) -> api.StreamState:
         """Look whether the stream has what was applied, and give where it begins and ends.
 
         A message that was purged cannot be compared; a snapshot was verified before it was.
 
         Raises:
-            FailedPrecondition: as `find`, or the stream ends before, or has another message at that position.
+            FailedPrecondition: as `find`, or the stream ends before, or has another message there.
             TimeoutError: it may be a server that was cut off who tells so; ask again.
         """
         state = (await self.find(reading=reading)).state
         if state.last_seq < applied.seq:
-            told = f"ends at {state.last_seq}, and position {applied.seq} was applied before"
+            told = f"ends at message {state.last_seq}, and {applied.seq} was applied before"
             raise self._doubt(told, reading=reading)
         if applied.mark is not None and state.first_seq <= applied.seq:
             await self._compare(applied, reading=reading)
         self._doubted = None
         return state
 
-    async def _compare(self, applied: Position, *, reading: bool) -> None:
+    async def _compare(self, applied: Reached, *, reading: bool) -> None:
         try:
             message = await self._link.js.get_msg(self._stream, applied.seq)
         except nats.js.errors.NotFoundError:
-            told = f"has no message at position {applied.seq}, which was applied before"
+            told = f"has no message {applied.seq}, which was applied before"
             raise self._doubt(told, reading=reading) from None
         if mark_of((message.headers or {}).get(MESSAGE_ID, "")) != applied.mark:
-            raise self._refusal(f"has another message at position {applied.seq} than was applied before")
+            raise self._refusal(f"has another message {applied.seq} than was applied before")
 
     def _doubt(self, what: str, *, reading: bool) -> FailedPrecondition | TimeoutError:
         """Give the error for what a server that was cut off may tell, too."""

@@ -73,7 +73,7 @@ class Operating:
                 partition=part.number,
                 epoch=self._ownership.epoch(part.number),
                 applied=part.writer.applied,
-                committed=max(part.writer.applied, part.stream.last_seq),
+                committed=part.evidence(0, part.writer.applied).committed_seq,
                 fault=None if part.writer.fault is None else str(part.writer.fault),
             )
             for part in self._partitions

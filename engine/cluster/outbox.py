@@ -1,7 +1,9 @@
 """What is on its way to a partition's stream.
 
-Messages are sent in order, and sent again under the same id until the stream answers or their time is over: one that
-is not answered may still be committed. What became of a message is told by the apply of its position alone.
+One message is under way at a time, and what comes meanwhile goes together as the next: a stream takes each message with
+a sync of its own, whatever is in it. A message is sent again under the same id until the stream answers or its time is
+over, and before that no other, so that records keep their order. One that is not answered may still be committed; what
+became of a record is told by its apply alone.
 """
 
 import asyncio
@@ -10,7 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import msgspec
 from nats.aio.msg import Msg
@@ -29,26 +33,49 @@ _IN_PROCESS = 10158
 # A leader that is lost is replaced after four to eight seconds.
 _PATIENCE_SECONDS = 12.0
 _LOOK_SECONDS = 0.25
-# The servers drop what is beyond their own queue, and it would be sent again only after a while.
-_MOST_IN_FLIGHT = 1024
+_MOST_RECORDS = 256
+_MOST_BYTES = 128 * 1024
+_BYTES_BESIDE = 16  # of a record in its message
 
 
 class Sending:
-    """A message under way, and the place of its verdict, which is given here only where its time is over."""
+    """A record to be sent in an epoch, 0 for none, and the place of its verdict."""
 
-    __slots__ = ("data", "message_id", "place", "sent_at", "until", "verdicts")
+    __slots__ = ("epoch", "place", "record", "until", "verdicts")
 
-    def __init__(self, message_id: str, data: bytes, deadline: float, verdicts: Verdicts, place: int) -> None:
-        self.message_id = message_id
-        self.data = data
+    def __init__(self, record: bytes, epoch: int, deadline: float, verdicts: Verdicts, place: int) -> None:
+        self.record = record
+        self.epoch = epoch
         self.until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
         self.verdicts = verdicts
         self.place = place
-        self.sent_at = 0.0
 
     def give(self, verdict: Any | DexError) -> None:
         """Give the verdict."""
         self.verdicts.give(self.place, verdict)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a verdict was given."""
+        return self.verdicts.has(self.place)
+
+
+class Sent:
+    """Records that were sent as one message, which is answered until `until`."""
+
+    __slots__ = ("data", "message_id", "sendings", "sent_at", "until")
+
+    def __init__(self, message_id: str, data: bytes, sendings: Sequence[Sending]) -> None:
+        self.message_id = message_id
+        self.data = data
+        self.sendings = sendings
+        self.until = max(sending.until for sending in sendings)
+        self.sent_at = 0.0
+
+    def give(self, verdicts: Sequence[Any | DexError]) -> None:
+        """Give the verdict of each record."""
+        for sending, verdict in zip(self.sendings, verdicts, strict=True):
+            sending.give(verdict)
 
 
 class _Answer(msgspec.Struct):
@@ -60,30 +87,54 @@ _decode = msgspec.json.Decoder(_Answer).decode
 
 
 class Outbox:
-    """The messages of one node to one stream. `on_answer` is told each position that is committed.
+    """The records of one node to one stream.
 
-    `refusal` is why the stream took nothing last, in its own words; empty where it took something, or did not say.
+    `encode` gives a message of records of one epoch, `most_bytes` how many bytes they may have, and `on_answer` is told
+    each message that is committed. `refusal` is why the stream took nothing last, in its own words; empty where it took
+    something, or did not say.
     """
 
-    def __init__(self, link: Link, subject: str, on_answer: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        subject: str,
+        encode: Callable[[list[bytes], int], bytes],
+        most_bytes: Callable[[], int],
+        on_answer: Callable[[int], None],
+    ) -> None:
         self._link = link
         self._subject = subject
+        self._encode = encode
+        self._most_bytes = most_bytes
         self._on_answer = on_answer
         self._new: deque[Sending] = deque()
-        self._flying: dict[str, Sending] = {}
+        # What was sent and is not applied yet, and what of that is not answered.
+        self._sent: dict[str, Sent] = {}
+        self._flying: Sent | None = None
         self._wake = asyncio.Event()
         self._is_woken = False
+        self._id = uuid4().hex
+        self._numbers = count(1)
         self._inbox = ""
         self._since: float | None = None
         self._refusing = Outage(f"writing to {subject}")
         self.refusal = ""
 
-    def put(self, messages: Sequence[Sending]) -> None:
-        """Send messages, after those that were put before; from any thread."""
-        self._new.extend(messages)
+    def put(self, sendings: Sequence[Sending]) -> None:
+        """Send records, after those that were put before; from any thread."""
+        self._new.extend(sendings)
         if not self._is_woken:
             self._is_woken = True
             self._link.loop.call_soon_threadsafe(self._wake.set)
+
+    def take(self, message_id: str) -> Sent | None:
+        """Give what was sent from here as a message that is applied now, None where it was not; from any thread."""
+        return self._sent.pop(message_id, None)
+
+    def abandon(self, verdict: DexError) -> None:
+        """Give all records that wait the same verdict; from any thread."""
+        for sending in [*self._new, *(sending for sent in list(self._sent.values()) for sending in sent.sendings)]:
+            sending.give(verdict)
 
     @property
     def waited(self) -> float:
@@ -106,28 +157,41 @@ class Outbox:
                 look_at = time.monotonic() + _LOOK_SECONDS
                 self._give_up()
                 await self._send_again()
-            while self._new and len(self._flying) < _MOST_IN_FLIGHT:
-                sending = self._new.popleft()
-                self._flying[sending.message_id] = sending
-                await self._send(sending)
+            if self._new and self._flying is None:
+                self._flying = sent = self._next()
+                self._sent[sent.message_id] = sent
+                await self._send(sent)
+
+    def _next(self) -> Sent:
+        """Give the next message: what waits at the front, of one epoch."""
+        limit = min(_MOST_BYTES, self._most_bytes())
+        sendings = [self._new.popleft()]
+        size = len(sendings[0].record)
+        while self._new and len(sendings) < _MOST_RECORDS:
+            following = self._new[0]
+            size += len(following.record) + _BYTES_BESIDE
+            if size > limit or following.epoch != sendings[0].epoch:
+                break
+            sendings.append(self._new.popleft())
+        data = self._encode([sending.record for sending in sendings], sendings[0].epoch)
+        return Sent(f"{self._id}-{next(self._numbers)}", data, sendings)
 
     async def _send_again(self) -> None:
-        overdue = time.monotonic() - _TRY_SECONDS
-        for sending in [each for each in self._flying.values() if each.sent_at < overdue]:
-            await self._send(sending)
+        if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
+            await self._send(self._flying)
 
-    async def _send(self, sending: Sending) -> None:
-        sending.sent_at = time.monotonic()
-        self._since = self._since or sending.sent_at
-        reply, headers = f"{self._inbox}.{sending.message_id}", {MESSAGE_ID: sending.message_id}
+    async def _send(self, sent: Sent) -> None:
+        sent.sent_at = time.monotonic()
+        self._since = self._since or sent.sent_at
+        reply, headers = f"{self._inbox}.{sent.message_id}", {MESSAGE_ID: sent.message_id}
         try:
-            await self._link.nc.publish(self._subject, sending.data, reply=reply, headers=headers)
+            await self._link.nc.publish(self._subject, sent.data, reply=reply, headers=headers)
         except LINK_ERRORS as error:
             _log.debug("sending to %s again later: %s", self._subject, error)
 
     async def _answered(self, message: Msg) -> None:
-        message_id = message.subject.rpartition(".")[2]
-        if message_id not in self._flying or not message.data:
+        flying = self._flying
+        if flying is None or message.subject != f"{self._inbox}.{flying.message_id}" or not message.data:
             return  # answered before, or nobody is there to take it
         answer = _decode(message.data)
         if answer.error is not None:
@@ -139,19 +203,27 @@ class Outbox:
         if self.refusal:
             self._refusing.is_over()
             self.refusal = ""
-        del self._flying[message_id]
-        self._since = time.monotonic() if self._flying else None
+        self._flying = None
+        self._since = None
         self._on_answer(answer.seq)
         if self._new:
             self._wake.set()
 
     def _give_up(self) -> None:
-        """Tell whoever waits for what was not answered in time."""
+        """Tell whoever waits for what was not answered in time, and forget what nobody waits for any more."""
         now = time.monotonic()
-        for sending in [each for each in (*self._flying.values(), *self._new) if each.until < now]:
-            if self._flying.pop(sending.message_id, None) is None:
+        flying = () if self._flying is None else self._flying.sendings
+        late = [sending for sending in (*self._new, *flying) if sending.until < now]
+        for sending in late:
+            with suppress(ValueError):  # it is under way
                 self._new.remove(sending)
-            if not self._flying:
-                self._since = None
-            reason = f"does not take a write: {self.refusal}" if self.refusal else "has no quorum"
+        if self._flying is not None and self._flying.until < now:
+            self._flying = None
+        if self._flying is None and not self._new:
+            self._since = None
+        for sent in list(self._sent.values()):
+            if sent is not self._flying and all(sending.is_told for sending in sent.sendings):
+                self._sent.pop(sent.message_id, None)
+        reason = f"does not take a write: {self.refusal}" if self.refusal else "has no quorum"
+        for sending in late:
             sending.give(may_be_applied(f"the journal {self._subject} {reason}, and the write may still be committed"))

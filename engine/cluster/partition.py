@@ -124,7 +124,7 @@ class Partition:
 
     def evidence(self, applied_seq: int, committed_seq: int) -> Freshness:
         """Tell how fresh an answer of this node is, with what is known to be committed elsewhere."""
-        last = self.stream.last_seq
+        last = self.stream.last_seq + self.writer.lead
         if last > committed_seq:  # noqa: PLR1730  # a call of max is a part of what a get costs that can be told
             committed_seq = last
         return Freshness(applied_seq, committed_seq, committed_seq - applied_seq, self._node)

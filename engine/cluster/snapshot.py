@@ -17,9 +17,10 @@ import nats.js.errors
 from nats.js import JetStreamContext, api
 from nats.js.object_store import ObjectStore
 
-from dex.engine.cluster.continuity import last_position
+from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.shared import Shared
+from dex.engine.journal import last_seq
 from dex.engine.sqlite.connection import SCHEMA_VERSION
 from dex.engine.sqlite.errors import translated
 from dex.wcl.errors import FailedPrecondition, Unavailable
@@ -34,11 +35,13 @@ _BYTES_PER_SECOND = 1_000_000
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """A verified snapshot: of which partition at which position, as which object, and what it must be.
 
-    `before` is the one before it, while that is kept too.
+    `message` is the sequence of the last message that it has, 0 where that is its position: a message had one record
+    then. `before` is the one before it, while that is kept too.
     """
 
     partition: int
     position: int
+    message: int = 0
     name: str
     bytes: int
     sha256: str
@@ -48,11 +51,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     mark: int | None
     before: "Manifest | None" = None
 
+    @property
+    def reached(self) -> Reached:
+        """The last message that the snapshot has."""
+        return Reached(self.message or self.position, self.mark)
+
 
 class Copy(NamedTuple):
-    """A copied file: its last position and the mark there, its size, its digest and its schema version."""
+    """A copied file: its last position, the message that is from, its size, its digest and its schema version."""
 
     position: int
+    message: int
     mark: int | None
     bytes: int
     sha256: str
@@ -191,14 +200,14 @@ def copy_file(path: Path, into: Path) -> Copy:
         copy.execute("PRAGMA synchronous=OFF")
         source.backup(copy)
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, whatever is read of it
-        position = last_position(copy)
+        position, last = last_seq(copy), reached(copy)
         (schema,) = copy.execute("PRAGMA user_version").fetchone()
     digest, size = sha256(), 0
     with into.open("rb") as file:
         while block := file.read(_CHUNK_BYTES):
             digest.update(block)
             size += len(block)
-    return Copy(*position, size, digest.hexdigest(), schema)
+    return Copy(position, *last, size, digest.hexdigest(), schema)
 
 
 def _restore(path: Path, manifest: Manifest) -> str | None:
@@ -208,7 +217,7 @@ def _restore(path: Path, manifest: Manifest) -> str | None:
     try:
         with closing(sqlite3.connect(path)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check").fetchone()
-            (position,) = connection.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()
+            position = last_seq(connection)
             connection.execute("PRAGMA journal_mode=WAL")
     except sqlite3.Error as error:
         return str(error)

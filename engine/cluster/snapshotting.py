@@ -133,7 +133,7 @@ class Snapshotting:
         finally:
             path.unlink(missing_ok=True)
         self._newest[part.number] = newest
-        await part.stream.purge(min(newest.position, part.writer.applied - self._settings.kept_positions))
+        await part.stream.purge(min(newest.reached.seq, part.writer.message - self._settings.kept_positions))
         return newest
 
     async def _replace(self, newest: Manifest, copy: Copy, path: Path, problem: str) -> Manifest:

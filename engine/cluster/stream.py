@@ -1,6 +1,6 @@
 """The replicated journal of one partition: a stream of records, appended to by any node and read by all (spec: K-03).
 
-The sequence of the stream is the journal's position.
+A message has one record or several, each of which has a position of its own in the journal of every node.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
 
-from dex.engine.cluster.continuity import OWNER, Continuity, Position, mark_of, owner_of
+from dex.engine.cluster.continuity import OWNER, Continuity, Reached, mark_of, owner_of
 from dex.engine.cluster.journalclock import bounded
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
@@ -28,25 +28,27 @@ _log = logging.getLogger("dex.cluster")
 _HEARTBEAT_SECONDS = 0.5
 _DUPLICATE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
+# What is applied in one transaction.
 _MOST_AT_ONCE = 1000
+_MOST_BYTES_AT_ONCE = 1024 * 1024
 _HEADER_BYTES = 1024
 _LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject")
 _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What is published: the time in ms at its node, the record of the journal, and the epoch of the owner.
+    """What is published: the time in ms at its node, a record of the journal or several, and the epoch of the owner.
 
     The epoch is 0 for what any node may write.
     """
 
     at: int
-    record: bytes
+    records: bytes | list[bytes]
     epoch: int = 0
 
 
 class Committed(NamedTuple):
-    """A message of the stream: its position, its id, and what was published; no record, where no node did that.
+    """A message of the stream: its sequence, its id, and what was published; no record, where no node did that.
 
     `taken_at` is the time in ms at which the stream's leader took it, and `at` the one that it counts with.
     """
@@ -54,7 +56,7 @@ class Committed(NamedTuple):
     seq: int
     message_id: str
     at: int
-    record: bytes
+    records: Sequence[bytes]
     epoch: int
     taken_at: int
 
@@ -71,25 +73,26 @@ def _committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:
     """
     message_id = (message.headers or {}).get(MESSAGE_ID, "")
     if not message_id:
-        _log.warning("stream %s has a message at position %d that no node wrote: it counts as nothing", stream, seq)
-        return Committed(seq, "", 0, b"", 0, taken_at)
+        _log.warning("stream %s has message %d, which no node wrote: it counts as nothing", stream, seq)
+        return Committed(seq, "", 0, (), 0, taken_at)
     try:
         told = _decode(message.data)
     except msgspec.MsgspecError as error:
         raise unknown(stream, seq) from error
-    return Committed(seq, message_id, bounded(told.at, taken_at), told.record, told.epoch, taken_at)
+    records = (told.records,) if isinstance(told.records, bytes) else told.records
+    return Committed(seq, message_id, bounded(told.at, taken_at), records, told.epoch, taken_at)
 
 
 def unknown(stream: str, seq: int) -> FailedPrecondition:
     """Give the error for what a node of another version may have written: one that left it out would differ."""
     return FailedPrecondition(
-        f"stream {stream} has a message at position {seq} that this version of dex does not know",
+        f"stream {stream} has message {seq}, which this version of dex does not know",
         "upgrade this node; if no newer one wrote that message, put back a backup of the cluster (README: Backup)",
     )
 
 
 class Stream:
-    """One partition's stream. `last_seq` is the last position known to be committed, which may lag behind."""
+    """One partition's stream. `last_seq` is the last message known to be committed, which may lag behind."""
 
     def __init__(self, link: Link, cluster: str, partition: int, replicas: int) -> None:
         self._link = link
@@ -147,25 +150,32 @@ class Stream:
         )
 
     def encode(self, message: Message) -> bytes:
-        """Give the form in which a message is published.
+        """Give the form in which a message is published."""
+        return _encode(message)
+
+    def check_size(self, record: bytes) -> None:
+        """Look whether a record can be published.
 
         Raises:
             Refused: it is larger than the journal servers take.
         """
-        data = _encode(message)
-        if len(data) > self._link.nc.max_payload - _HEADER_BYTES:
+        if len(record) > self.most_bytes:
             raise Refused(
-                f"the command takes {len(data)} bytes in the journal, and its servers take {self._link.nc.max_payload}",
+                f"the command takes {len(record)} bytes in the journal, and its servers take {self.most_bytes}",
                 "send less at once, or raise max_payload of the servers",
             )
-        return data
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes of records fit into a message."""
+        return self._link.nc.max_payload - _HEADER_BYTES
 
     def committed(self, seq: int) -> None:
-        """Take note of a position that is committed."""
+        """Take note of a message that is committed."""
         self.last_seq = max(self.last_seq, seq)
 
-    async def read(self, after: Position, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
-        """Read what follows a position, for ever; `on_batch` applies messages.
+    async def read(self, after: Reached, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
+        """Read what follows a message, for ever; `on_batch` applies messages.
 
         Raises:
             FailedPrecondition: the stream begins later: what was between is gone; or as `Continuity.check`.
@@ -175,7 +185,7 @@ class Stream:
         async def apply(batch: Sequence[Committed]) -> None:
             nonlocal reached
             await on_batch(batch)
-            reached = Position(batch[-1].seq, mark_of(batch[-1].message_id))
+            reached = Reached(batch[-1].seq, mark_of(batch[-1].message_id))
 
         while True:
             try:
@@ -184,12 +194,12 @@ class Stream:
                 self._outage.goes_on(in_words(error))
                 await asyncio.sleep(0.1)
 
-    async def _follow(self, after: Position, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
+    async def _follow(self, after: Reached, on_batch: Callable[[Sequence[Committed]], Awaitable[None]]) -> None:
         """Read until something is amiss with the consumer."""
         state = await self.continuity.check(after, reading=True)
         if state.first_seq > after.seq + 1:
             raise FailedPrecondition(
-                f"stream {self.name} begins at {state.first_seq}, and this node has applied {after.seq}",
+                f"stream {self.name} begins at message {state.first_seq}, and this node has applied {after.seq}",
                 "start the node again, so that it takes a snapshot",
             )
         config = api.ConsumerConfig(deliver_policy=api.DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=after.seq + 1)
@@ -226,8 +236,10 @@ class Stream:
             batch = [await subscription.next_msg(timeout=_LOOK_SECONDS)]
         except TimeoutError:
             return [] if await self._look() == reached else None
-        while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE:
+        size = len(batch[0].data)
+        while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE and size < _MOST_BYTES_AT_ONCE:
             batch.append(await subscription.next_msg(timeout=None))  # it is there, and a timer costs as much as it
+            size += len(batch[-1].data)
         found = []
         for message in batch:
             metadata = message.metadata
@@ -239,12 +251,12 @@ class Stream:
         return found
 
     async def _look(self) -> int:
-        """Ask for the last position; the answer may be out of date, so it is for information only."""
+        """Ask for the last message; the answer may be out of date, so it is for information only."""
         seq = (await self._link.js.stream_info(self.name)).state.last_seq
         self.committed(seq)
         return seq
 
     async def purge(self, until: int) -> None:
-        """Delete what is up to a position, which a verified snapshot has."""
+        """Delete what is up to a message, which a verified snapshot has."""
         if until > 0:
             await self._link.js.purge_stream(self.name, seq=until + 1)

@@ -10,20 +10,18 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import count
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from dex.engine import catalog, journal
-from dex.engine.cluster.applying import NOTHING, apply_messages
+from dex.engine.cluster.applying import NOTHING, Applied, apply_messages
 from dex.engine.cluster.barriers import Barriers
-from dex.engine.cluster.continuity import Position, last_position
+from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import Outbox, Sending
 from dex.engine.cluster.stream import Committed, Message, Stream
-from dex.engine.cluster.verdicts import Verdicts
+from dex.engine.cluster.verdicts import Found, Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import Owner, OwnerChanged, not_owner, owner
 from dex.engine.remote.trying import may_be_applied
@@ -34,13 +32,17 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _REST_SECONDS = 0.2
-# Beyond these a node is too slow to own a partition: it applies several thousand positions a second.
+# Beyond these a node is too slow to own a partition: it applies several thousand messages a second.
 _SLOW_SECONDS = 1.0
 _MOST_BEHIND = 10_000
 
 
 class ReplicatedWriter:
-    """Publishes mutations and applies what is committed. `applied` is the position that this node has reached."""
+    """Publishes mutations and applies what is committed.
+
+    `applied` is the position that this node has reached, `message` the last message of the stream that it has applied,
+    and `lead` how much further the positions are than the messages.
+    """
 
     def __init__(self, inner: Writer, stream: Stream, link: Link, clock: JournalClock, timeout: float) -> None:
         self._inner = inner
@@ -49,19 +51,18 @@ class ReplicatedWriter:
         self._clock = clock
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, f"dex-apply-{stream.name}")
-        self._waiting: dict[str, Sending] = {}
         self._reached = threading.Condition()
         self._barriers = Barriers(self._begin_barrier)
         self._tasks: list[Future[None]] = []
-        self._outbox = Outbox(link, stream.subject, stream.committed)
-        self._id = uuid4().hex
-        self._numbers = count(1)
+        self._outbox = Outbox(link, stream.subject, self._encode, lambda: stream.most_bytes, stream.committed)
         self._applying = Outage(f"applying {stream.name}")
         # Why what is committed is not applied here now: the file is busy, or its disk full.
         self.hindered: Unavailable | None = None
         self._applying_since: float | None = None
         self.fault: BaseException | None = None
         self.applied = 0
+        self.message = 0
+        self.lead = 0
         self.writes = 0
         # Who owns the partition at the position that was applied.
         self.owner = Owner(0, "", "")
@@ -70,15 +71,15 @@ class ReplicatedWriter:
 
     def start(self) -> None:
         """Begin to apply what the stream has."""
-        found: list[Position] = []
+        found: list[Reached] = []
 
-        def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, _head: journal.Head) -> bool:
-            found.append(last_position(connection))
+        def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
+            found.append(reached(connection))
             self.owner = owner(connection)
+            self._arrive(head.seq, found[-1].seq)
             return False
 
         self._inner.run(look)
-        self.applied = found[-1].seq
         self._tasks = [
             self._link.submit(self.stream.read(found[-1], self._on_batch)),
             self._link.submit(self._outbox.run()),
@@ -109,18 +110,20 @@ class ReplicatedWriter:
         self.writes += 1
         deadline = time.monotonic() + self._timeout
         results: list[Any | DexError] = []
-        records: list[tuple[bytes, int]] = []
+        records: list[tuple[bytes, int, int]] = []
         for mutation in mutations:
             try:
                 epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
-                records.append((self._encode(journal.encode_record(mutation), epoch), len(results)))
+                record = journal.encode_record(mutation)
+                self.stream.check_size(record)
+                records.append((record, epoch, len(results)))
                 results.append(None)
             except DexError as error:
                 results.append(error)
         if not records:
             return results
-        sent = self._send([data for data, _ in records], deadline)
-        for (_, place), verdict in zip(records, self._wait(sent, deadline), strict=True):
+        found = self._send_and_wait([(record, epoch) for record, epoch, _ in records], deadline)
+        for (_, _, place), verdict in zip(records, found, strict=True):
             results[place] = verdict
         return results
 
@@ -129,7 +132,7 @@ class ReplicatedWriter:
         """Whether this node cannot apply now what is committed, or not as fast as it comes."""
         since = self._applying_since
         is_slow = since is not None and time.monotonic() - since > _SLOW_SECONDS
-        return is_slow or self.hindered is not None or self.stream.last_seq - self.applied > _MOST_BEHIND
+        return is_slow or self.hindered is not None or self.stream.last_seq - self.message > _MOST_BEHIND
 
     def take_over(self, record: OwnerChanged, seconds: float) -> None:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
@@ -138,7 +141,7 @@ class ReplicatedWriter:
             Unavailable: that did not come about in time, or another node was first.
         """
         deadline = time.monotonic() + seconds
-        (verdict,) = self._wait(self._publish(journal.encode_record(record), deadline, 0), deadline)
+        (verdict,) = self._send_and_wait([(journal.encode_record(record), 0)], deadline)
         if isinstance(verdict, DexError):
             raise verdict
 
@@ -185,49 +188,38 @@ class ReplicatedWriter:
         for task in self._tasks:
             task.cancel()
         self._thread.shutdown()
-        for sending in list(self._waiting.values()):
-            sending.give(may_be_applied("the engine is closed, and the write may still be committed"))
+        self._outbox.abandon(may_be_applied("the engine is closed, and the write may still be committed"))
         self._inner.close()
 
-    def _encode(self, record: bytes, epoch: int) -> bytes:
-        return self.stream.encode(Message(self._clock.now_ms(), record, epoch))
+    def _encode(self, records: list[bytes], epoch: int) -> bytes:
+        return self.stream.encode(Message(self._clock.now_ms(), records[0] if len(records) == 1 else records, epoch))
 
-    def _send(self, messages: Sequence[bytes], deadline: float) -> Verdicts:
-        """Begin to publish messages, and give what their verdicts will be in."""
-        verdicts = Verdicts(len(messages))
-        sendings = [
-            Sending(f"{self._id}-{next(self._numbers)}", data, deadline, verdicts, place)
-            for place, data in enumerate(messages)
-        ]
-
-        def forget(_done: object) -> None:
-            for sending in sendings:
-                del self._waiting[sending.message_id]
-
-        self._waiting.update((sending.message_id, sending) for sending in sendings)
-        verdicts.done.add_done_callback(forget)
-        if self.fault is not None:
+    def _send(self, records: Sequence[tuple[bytes, int]], deadline: float, verdicts: Verdicts) -> None:
+        """Begin to send records, each with its epoch."""
+        if self._has_ended():
             verdicts.give_missing(Unavailable(f"{self._stopped()}: nothing was sent", "ask another node"))
-            return verdicts
-        self._outbox.put(sendings)
-        return verdicts
+            return
+        self._outbox.put(
+            [Sending(record, epoch, deadline, verdicts, place) for place, (record, epoch) in enumerate(records)]
+        )
+        if self._has_ended():  # since then, and who was told then may not have been these
+            verdicts.give_missing(self._stopped_meanwhile())
 
-    def _publish(self, record: bytes, deadline: float, epoch: int) -> Verdicts:
-        """Begin to publish a record, and give what its verdict will be in."""
-        return self._send([self._encode(record, epoch)], deadline)
+    def _has_ended(self) -> bool:
+        return self.fault is not None
 
-    def _begin_barrier(self) -> Verdicts:
-        return self._publish(NOTHING, time.monotonic() + self._timeout, 0)
+    def _begin_barrier(self, on_done: Callable[[Found], None]) -> None:
+        self._send([(NOTHING, 0)], time.monotonic() + self._timeout, Verdicts(1, on_done))
 
-    def _wait(self, verdicts: Verdicts, deadline: float) -> list[Any | DexError]:
-        """Give the verdicts; what this node has not applied in time is Unavailable."""
-        try:
-            return verdicts.done.result(max(0.0, deadline - time.monotonic()))
-        except TimeoutError:
+    def _send_and_wait(self, records: Sequence[tuple[bytes, int]], deadline: float) -> Found:
+        """Give the verdicts of records; what this node has not applied in time is Unavailable."""
+        verdicts = Verdicts(len(records))
+        self._send(records, deadline, verdicts)
+        if not verdicts.wait(deadline - time.monotonic()):
             verdicts.give_missing(
                 may_be_applied("this node has not applied the write in time, and it may have been committed")
             )
-            return verdicts.done.result()
+        return verdicts.found
 
     async def _on_batch(self, messages: Sequence[Committed]) -> None:
         loop = asyncio.get_running_loop()
@@ -248,24 +240,29 @@ class ReplicatedWriter:
 
     def _apply(self, messages: Sequence[Committed]) -> None:
         """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""
-        verdicts: list[Any | DexError] = []
-        owners: list[Owner] = []
+        found: list[Applied] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
-            verdicts[:] = apply_messages(connection, known, head, messages, self.stream.name)
-            owners[:] = [owner(connection)]
+            found.append(apply_messages(connection, known, head, messages, self.stream.name))
+            if found[-1].is_taken_over:
+                owners.append(owner(connection))
             return False
 
+        owners: list[Owner] = []
         self._inner.run(work)
-        self.owner = owners[-1]
+        if owners:
+            self.owner = owners[-1]
         with self._reached:
-            self.applied = messages[-1].seq
+            self._arrive(found[-1].position, messages[-1].seq)
             self._reached.notify_all()
-        for message, verdict in zip(messages, verdicts, strict=True):
-            sending = self._waiting.get(message.message_id)
-            if sending is not None:
+        for message, verdicts in zip(messages, found[-1].verdicts, strict=True):
+            sent = self._outbox.take(message.message_id) if verdicts else None
+            if sent is not None:
                 self._clock.heard(message.at, message.taken_at)
-                sending.give(verdict)
+                sent.give(verdicts)
+
+    def _arrive(self, position: int, message: int) -> None:
+        self.applied, self.message, self.lead = position, message, position - message
 
     def _ended(self, task: "Future[None]") -> None:
         """Keep why this node does not go on with the stream, and tell whoever waits: it applies nothing any more."""
@@ -273,8 +270,10 @@ class ReplicatedWriter:
             return
         self.fault = task.exception()
         _log.error("%s", self._stopped())
-        for sending in list(self._waiting.values()):
-            sending.give(may_be_applied(f"{self._stopped()}, and the write may be committed"))
+        self._outbox.abandon(self._stopped_meanwhile())
+
+    def _stopped_meanwhile(self) -> Unavailable:
+        return may_be_applied(f"{self._stopped()}, and the write may be committed")
 
     def _stopped(self) -> str:
         return f"this node does not go on with {self.stream.name}: {self.fault}"

@@ -11,7 +11,7 @@ from dex.engine.sqlite.errors import corrupt, is_busy, translate
 from dex.wcl.errors import Refused, Unavailable
 
 FILE_NAME = "dex.db"
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _PRAGMAS = (
     "PRAGMA synchronous=FULL",  # acknowledged means on disk

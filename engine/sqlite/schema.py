@@ -48,6 +48,12 @@ def m006_marks(db: Database) -> None:
     _run(db, "marks.sql")
 
 
+@migrations()
+def m007_messages(db: Database) -> None:
+    """Which of a stream's messages each record of a cluster comes from."""
+    _run(db, "messages.sql")
+
+
 def _run(db: Database, script: str) -> None:
     for statement in statements(script):
         db.execute(statement)

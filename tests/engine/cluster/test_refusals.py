@@ -139,7 +139,9 @@ def test_a_stream_that_somebody_purged_beyond_what_a_node_has(used, journal_serv
     store_on(used.join("b")).put("more", "v")
     used.leave("b")
     on_servers(journal_servers, lambda js: js.purge_stream(name))
-    with pytest.raises(FailedPrecondition, match=r"begins at \d+, this node has applied \d+, and there is no snapshot"):
+    with pytest.raises(
+        FailedPrecondition, match=r"begins at message \d+, this node has applied \d+, and there is no snapshot"
+    ):
         used.join("a")
     node = used.join("b")
     node.snapshot()

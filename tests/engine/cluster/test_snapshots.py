@@ -178,7 +178,8 @@ def test_a_node_says_why_no_snapshot_will_do(cluster):
     for i in range(20):
         store.put(f"k{i}", "v", {"u": i})
     _lose_parts(node, node.snapshot()[HERE])
-    purged = rf"parts are missing; the one before, at {before.position}, ends before the stream begins.*dex cluster sn"
+    begins = rf"the one before, at message {before.reached.seq}, ends before the stream begins"
+    purged = rf"parts are missing; {begins}.*dex cluster sn"
     with pytest.raises(FailedPrecondition, match=purged):
         cluster.join("b")
 

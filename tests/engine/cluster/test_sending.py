@@ -1,0 +1,104 @@
+"""How records travel: together where they wait together, in order, each with a position and a verdict of its own."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from dex.engine.client import Client
+from dex.engine.cluster.placing import partition_of
+from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, PutRow
+from dex.wcl.errors import Conflict
+from tests.engine.cluster.conftest import check_equal, eventually, store_on
+
+HERE = partition_of("s", 2)
+
+
+def _put(number, *, unique=None):
+    named = {} if unique is None else {"u": unique}
+    return PutRow(store="s", key=b"k%d" % number, payload=b"v", named=named)
+
+
+@pytest.mark.spec("K-03", "S-01")
+def test_records_of_one_call_travel_together_each_with_its_position_on_every_node(cluster):
+    a, b = (cluster.join(name) for name in ("a", "b"))
+    store_on(a)
+    part = a.partitions[HERE]
+    before = part.writer.message
+    results = a.execute_many([_put(number) for number in range(100)])
+    assert part.writer.message - before < 10
+    first = results[0].seq
+    assert [result.seq for result in results] == list(range(first, first + 100))
+    assert [Client(b).state_store("s").get(f"k{n}", strict=True).freshness.behind for n in (0, 99)] == [0, 0]
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-03", "S-06")
+def test_a_record_that_is_refused_fails_alone_among_those_it_travels_with(cluster):
+    node = cluster.join("a")
+    store_on(node)
+    results = node.execute_many([_put(0, unique=1), _put(1, unique=1), _put(2, unique=2)])
+    assert [type(result) for result in (results[0], results[2])] == [type(results[0])] * 2
+    assert isinstance(results[1], Conflict)
+    assert results[2].seq == results[0].seq + 2
+    assert Client(node).state_store("s").get("k1") is None
+
+
+@pytest.mark.spec("K-03")
+def test_records_that_are_too_many_for_one_message_travel_in_several_and_keep_their_order(cluster):
+    node = cluster.join("a")
+    node.execute(DefineFeed(name="f"))
+    part = node.partitions[partition_of("f", 2)]
+    before = part.writer.message
+    large = [AppendRecords(feed="f", records=[FeedRecord(key=b"k", payload=b"%06d" % n * 10_000)]) for n in range(20)]
+    results = node.execute_many(large)
+    assert part.writer.message - before >= 10
+    assert [result.first_seq for result in results] == list(range(1, 21))
+
+
+@pytest.mark.spec("K-03", "K-08")
+def test_a_node_goes_on_in_the_midst_of_positions_after_messages_of_many_records(cluster):
+    node = cluster.join("a")
+    store_on(node)
+    node.execute_many([_put(number) for number in range(50)])
+    part = node.partitions[HERE]
+    assert part.writer.applied > part.writer.message
+    position = part.writer.applied
+    cluster.leave("a")
+    node = cluster.join("a")
+    part = node.partitions[HERE]
+    eventually(lambda: part.writer.applied >= position)
+    put = Client(node).state_store("s").put("after", "v")
+    assert put.seq > position
+    assert (put.freshness.behind, part.writer.fault) == (0, None)
+    cluster.join("b")
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_after_messages_of_many_records_is_gone_on_from(cluster):
+    """It is in its positions further than the stream is in its messages, of which only those before it are purged."""
+    a = cluster.join("a")
+    store_on(a)
+    a.execute_many([_put(number) for number in range(200)])
+    taken = a.snapshot()[HERE]
+    assert taken.position > taken.reached.seq > 0
+    Client(a).state_store("s").put("after", "v")
+    b = cluster.join("b")
+    assert Client(b).state_store("s").get("after", strict=True).payload == b"v"
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-08")
+def test_a_file_from_before_messages_had_several_records_is_gone_on_with(cluster):
+    node = cluster.join("a")
+    store_on(node).put("k", "v")
+    path = node.partitions[HERE].engine.path
+    cluster.leave("a")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE journal SET message = NULL")
+        connection.commit()
+    node = cluster.join("a")
+    Client(node).state_store("s").put("k2", "v")
+    cluster.join("b")
+    check_equal(cluster)
