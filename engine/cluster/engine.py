@@ -36,7 +36,7 @@ from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import not_owner
 from dex.engine.vitals import Vitals
-from dex.wcl.commands import Command, DefineStateStore
+from dex.wcl.commands import ClearStateStore, Command, DefineStateStore, DropStateStore, RebuildStateStore
 from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import DexError, Refused, Unavailable
 
@@ -52,6 +52,8 @@ _SNAPSHOT_SECONDS = 3600.0
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
 _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
+# Those on a store that may be a feed's, and so in the partition of that.
+_ON_ANY = frozenset({ClearStateStore, DropStateStore, RebuildStateStore})
 
 
 class ClusterEngine:
@@ -212,9 +214,17 @@ class ClusterEngine:
     def _define(self, command: DefineStateStore) -> Any:
         """Define a store of a name that may be new, once this node knows all names there are."""
         with self._naming.alone(command.name, self._timeout):
-            for part in self.partitions:
-                part.writer.barrier(self._timeout)
+            self._hear_of_all()
             return self._partition(command).execute(command)
+
+    def _hear_of_all(self) -> None:
+        """Wait until this node knows all names that were given before.
+
+        Raises:
+            Unavailable: it does not catch up in time.
+        """
+        for part in self.partitions:
+            part.writer.barrier(self._timeout)
 
     def hindrance(self) -> str:
         """Tell that the journal takes nothing of this node, or what is in the way in one partition."""
@@ -290,7 +300,25 @@ class ClusterEngine:
         if store is None:
             return self.partitions[partition_of(feed or "", len(self.partitions))]
         wanted = self.partitions[partition_of(feed or store, len(self.partitions))]
-        return self._holder(store, wanted) or wanted
+        found = self._holder(store, wanted)
+        if found is None and self._has_to_hear(command):
+            found = self._holder(store, wanted)
+        return found or wanted
+
+    def _has_to_hear(self, command: Command[Any]) -> bool:
+        """Catch up for the sake of a command on a store that this node does not know, if it may be any partition's.
+
+        Raises:
+            Conflict, Unavailable: this node does not catch up in time.
+        """
+        if getattr(command, "strict", False):
+            for part in self.partitions:
+                part.catch_up(command)
+            return True
+        if type(command) in _ON_ANY:
+            self._hear_of_all()
+            return True
+        return False
 
     def _holder(self, store: str, likely: Partition) -> Partition | None:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""

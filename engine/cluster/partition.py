@@ -72,7 +72,7 @@ class Partition:
         if self.writer.fault is not None:  # each call is a part of what a get costs
             self._check()
         if getattr(command, "strict", False):
-            self._catch_up(command)
+            self.catch_up(command)
         return self._told(self.engine.execute(command))  # type: ignore[no-any-return]  # as the command declares
 
     def execute_many(self, commands: Sequence[Command[Any]]) -> list[Any | DexError]:
@@ -104,7 +104,12 @@ class Partition:
         self._check()
         self.writer.barrier(seconds)
 
-    def _catch_up(self, command: Any) -> None:
+    def catch_up(self, command: Any) -> None:
+        """Wait until this node has applied all that was committed before, for as long as a strict read waits.
+
+        Raises:
+            Conflict: that did not come about (`reason` index_behind).
+        """
         try:
             self.writer.barrier(command.wait_ms / 1000)
         except Unavailable as error:

@@ -4,18 +4,21 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import product
 
+import msgspec
 import pytest
 
 from dex.engine.client import Client
 from dex.engine.cluster.applying import NOTHING
+from dex.engine.cluster.engine import ClusterEngine
+from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.housekeeping import Retention
 from dex.engine.owner import OwnerChanged
-from dex.wcl.commands import AppendRecords, FeedRecord, GetRow, PutRow
+from dex.wcl.commands import AppendRecords, DropStateStore, FeedRecord, GetBy, GetRow, PutRow
 from dex.wcl.commands.cluster import ShowCluster
 from dex.wcl.errors import Conflict, DexError, Refused, Unavailable
 from dex.wcl.names import TEMPORARY
@@ -97,6 +100,44 @@ def test_a_temporary_store_is_found_where_another_node_has_made_it_anew(three):
         part.writer.barrier(20)
     assert here.execute(GetRow(store=name, key=b"k")) is None
     assert here.state_stores.describe(name).source.feed == feed
+
+
+@contextmanager
+def _unheard_of(cluster: Cluster) -> Iterator[tuple[ClusterEngine, Partition]]:
+    """Give a node that cannot apply meanwhile that another one defined the store `over`, and which partition it is.
+
+    It is not where a store of its name would be, were it no feed's.
+    """
+    here, there = Client(cluster.join("a")), cluster.join("b")
+    feed = next(f"f{i}" for i in range(99) if partition_of(f"f{i}", 2) != partition_of("over", 2))
+    here.wcl(f"DEFINE FEED {feed}")
+    part = there.partitions[partition_of(feed, 2)]
+    part.writer.barrier(20)
+    with closing(sqlite3.connect(part.engine.path, isolation_level=None)) as disk:
+        disk.execute("BEGIN IMMEDIATE")
+        here.wcl(f"DEFINE STATESTORE over FROM FEED {feed} KEYS t = JSON 't'")
+        yield there, part
+
+
+@pytest.mark.spec("K-06", "S-11")
+def test_a_strict_read_of_a_store_that_the_node_has_not_heard_of_has_not_caught_up(cluster):
+    read = GetRow(store="over", key=b"k", strict=True, wait_ms=300)
+    with _unheard_of(cluster) as (node, _):
+        one, another = node.execute_many([read, GetBy(store="over", named_key="t", value=1, strict=True, wait_ms=300)])
+        with pytest.raises(Conflict, match="has not caught up within 300 ms") as caught:
+            node.execute(read)
+        assert caught.value.reason == one.reason == another.reason == "index_behind"
+    assert node.execute(msgspec.structs.replace(read, wait_ms=20_000)) is None
+
+
+@pytest.mark.spec("K-03")
+def test_a_command_on_a_store_that_the_node_has_not_heard_of_waits_until_it_has(cluster):
+    """It would be told that there is none, though that was acknowledged."""
+    with ThreadPoolExecutor(1) as aside:
+        with _unheard_of(cluster) as (node, part):
+            dropping = aside.submit(node.execute, DropStateStore("over", if_exists=True))
+            eventually(lambda: dropping.done() or part.writer._waiting)
+        assert dropping.result().existed
 
 
 @pytest.mark.spec("K-03")
