@@ -70,7 +70,7 @@ class Sent:
         self.data = data
         self.sendings = sendings
         self.until = max(sending.until for sending in sendings)
-        self.sent_at = 0.0
+        self.sent_at = time.monotonic()
 
     def give(self, verdicts: Sequence[Any | DexError]) -> None:
         """Give the verdict of each record."""
@@ -111,8 +111,8 @@ class Outbox:
         # What was sent and is not applied yet, and what of that is not answered.
         self._sent: dict[str, Sent] = {}
         self._flying: Sent | None = None
-        self._wake = asyncio.Event()
         self._is_woken = False
+        self._sending: asyncio.Task[None] | None = None
         self._id = uuid4().hex
         self._numbers = count(1)
         self._inbox = ""
@@ -125,7 +125,7 @@ class Outbox:
         self._new.extend(sendings)
         if not self._is_woken:
             self._is_woken = True
-            self._link.loop.call_soon_threadsafe(self._wake.set)
+            self._link.loop.call_soon_threadsafe(self._wake)
 
     def take(self, message_id: str) -> Sent | None:
         """Give what was sent from here as a message that is applied now, None where it was not; from any thread."""
@@ -145,22 +145,26 @@ class Outbox:
         """Send what is put, for ever."""
         self._inbox = self._link.nc.new_inbox()
         await self._link.nc.subscribe(f"{self._inbox}.*", cb=self._answered)
-        look_at = 0.0
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    await self._wake.wait()
-            self._wake.clear()
-            # Before looking, so that what is put from now on wakes this up once more.
-            self._is_woken = False
-            if time.monotonic() >= look_at:
-                look_at = time.monotonic() + _LOOK_SECONDS
-                self._give_up()
-                await self._send_again()
-            if self._new and self._flying is None:
-                self._flying = sent = self._next()
-                self._sent[sent.message_id] = sent
-                await self._send(sent)
+            self._give_up()
+            self._send_next()
+            if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
+                await self._send(self._flying)
+            await asyncio.sleep(_LOOK_SECONDS)
+            if self._sending is not None and self._sending.done():
+                self._sending.result()  # it ends by itself; an error that it does not expect ends this too
+
+    def _wake(self) -> None:
+        # Before looking, so that what is put from now on wakes this up once more.
+        self._is_woken = False
+        self._send_next()
+
+    def _send_next(self) -> None:
+        """Send what waits, unless a message is under way."""
+        if self._new and self._flying is None and self._inbox:
+            self._flying = sent = self._next()
+            self._sent[sent.message_id] = sent
+            self._sending = self._link.loop.create_task(self._send(sent))
 
     def _next(self) -> Sent:
         """Give the next message: what waits at the front, of one epoch."""
@@ -175,10 +179,6 @@ class Outbox:
             sendings.append(self._new.popleft())
         data = self._encode([sending.record for sending in sendings], sendings[0].epoch)
         return Sent(f"{self._id}-{next(self._numbers)}", data, sendings)
-
-    async def _send_again(self) -> None:
-        if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
-            await self._send(self._flying)
 
     async def _send(self, sent: Sent) -> None:
         sent.sent_at = time.monotonic()
@@ -200,14 +200,22 @@ class Outbox:
             self.refusal = str(answer.error.get("description"))
             self._refusing.goes_on(self.refusal)
             return
+        self._on_answer(answer.seq)
+        self._go_on()
+
+    def read(self, message_id: str) -> None:
+        """Take note that a message is in the stream: that may be known before its answer, which may be lost as well."""
+        if self._flying is not None and self._flying.message_id == message_id:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Send what comes after a message that the stream has taken."""
         if self.refusal:
             self._refusing.is_over()
             self.refusal = ""
         self._flying = None
         self._since = None
-        self._on_answer(answer.seq)
-        if self._new:
-            self._wake.set()
+        self._send_next()
 
     def _give_up(self) -> None:
         """Tell whoever waits for what was not answered in time, and forget what nobody waits for any more."""

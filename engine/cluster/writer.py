@@ -222,6 +222,8 @@ class ReplicatedWriter:
         return verdicts.found
 
     async def _on_batch(self, messages: Sequence[Committed]) -> None:
+        for message in messages:
+            self._outbox.read(message.message_id)
         loop = asyncio.get_running_loop()
         while True:
             try:
