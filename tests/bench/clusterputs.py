@@ -35,8 +35,10 @@ def puts(run: Run) -> Iterator[Line]:
                 run.pairs(),
             )
         yield speeds("cluster put, 64 threads, 64 bare publishes in flight", many, measured, Goal("≥", 0.7))
-        measured = _in_one_call(run, engine, bare, many, 10**7)
-        yield speeds("cluster puts in one call, 64 bare publishes", many, measured, Goal("≥", 0.7))
+        measured = _in_calls(run, engine, bare, many, IN_FLIGHT, 10**7)
+        yield speeds("cluster puts, 64 in each call, 64 bare publishes", many, measured, Goal("≥", 0.7))
+        measured = _in_calls(run, engine, bare, many, many, 10**8)
+        yield speeds("cluster puts, all in one call, 64 bare publishes", many, measured, Goal("≥", 0.7))
 
 
 def http_puts(run: Run) -> Iterator[Line]:
@@ -81,7 +83,7 @@ def more_nodes(run: Run) -> Iterator[Line]:
             start, what = place * 10**8, f"of {place + 1} node{'s' if place else ''}"
             count, measured = _one_at_a_time(run, store, bare, start)
             yield costs(f"cluster put {what}, a bare publish", "ms", measured, None, scale=1000 / count)
-            measured = _in_one_call(run, engine, bare, many, start + 10**7)
+            measured = _in_calls(run, engine, bare, many, many, start + 10**7)
             yield speeds(f"cluster puts in one call {what}, 64 bare publishes", many, measured, None)
 
 
@@ -99,11 +101,16 @@ def _one_at_a_time(run: Run, store: StateStore, bare: Bare, start: int = 0) -> t
     return count, measured
 
 
-def _in_one_call(run: Run, engine: ClusterEngine, bare: Bare, many: int, start: int) -> list[Pair]:
+def _in_calls(run: Run, engine: ClusterEngine, bare: Bare, many: int, each: int, start: int) -> list[Pair]:
+    """Put rows, so many in each call, one call after the other."""
+
+    def put(number: int) -> None:
+        commands = [command(row) for row in rows(many, start=start + number * many)]
+        for begin in range(0, many, each):
+            engine.execute_many(commands[begin : begin + each])
+
     return interleave(
-        lambda number: seconds(
-            lambda: engine.execute_many([command(row) for row in rows(many, start=start + number * many)])
-        ),
+        lambda number: seconds(lambda: put(number)),
         lambda _: bare.run(bare.publish(many, IN_FLIGHT)),
         run.pairs(),
     )
