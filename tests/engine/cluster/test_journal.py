@@ -136,7 +136,7 @@ def test_a_command_on_a_store_that_the_node_has_not_heard_of_waits_until_it_has(
     with ThreadPoolExecutor(1) as aside:
         with _unheard_of(cluster) as (node, part):
             dropping = aside.submit(node.execute, DropStateStore("over", if_exists=True))
-            eventually(lambda: dropping.done() or part.writer._waiting)
+            eventually(lambda: dropping.done() or part.writer._outbox._sent)
         assert dropping.result().existed
 
 
