@@ -30,10 +30,11 @@ class Applied(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """A record, what it says, and the message that it is in."""
+    """A record, its epoch, what it says, and the message that it is in."""
 
     message: Committed
     record: bytes
+    epoch: int
     mutation: Any
 
 
@@ -85,7 +86,10 @@ def _steps(message: Committed, stream: str) -> list[_Step]:
         FailedPrecondition: as `unknown`.
     """
     try:
-        return [_Step(message, record, journal.decode_record(record)) for record in message.records or (NOTHING,)]
+        return [
+            _Step(message, record, epoch, journal.decode_record(record))
+            for record, epoch in message.records or ((NOTHING, 0),)
+        ]
     except msgspec.MsgspecError as error:
         raise unknown(stream, message.seq) from error
 
@@ -95,7 +99,7 @@ def _end_of_puts(steps: Sequence[_Step], begin: int) -> int:
     end = begin
     first = steps[begin].mutation
     while end < len(steps) and type(steps[end].mutation) is PutRow and steps[end].mutation.mutation_id is None:
-        if steps[end].message.epoch or steps[end].mutation.store != first.store:
+        if steps[end].epoch or steps[end].mutation.store != first.store:
             break
         end += 1
     return max(end, begin + 1)
@@ -104,8 +108,8 @@ def _end_of_puts(steps: Sequence[_Step], begin: int) -> int:
 def _apply(surroundings: Apply, step: _Step) -> tuple[Any | DexError, bytes]:
     """Apply one record; give its verdict and what is journaled of it."""
     try:
-        if step.message.epoch:
-            check_epoch(surroundings.connection, step.message.epoch)
+        if step.epoch:
+            check_epoch(surroundings.connection, step.epoch)
         outcome = machine.apply(surroundings, step.mutation, step.record)
     except DexError as error:
         return error, NOTHING

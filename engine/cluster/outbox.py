@@ -89,16 +89,16 @@ _decode = msgspec.json.Decoder(_Answer).decode
 class Outbox:
     """The records of one node to one stream.
 
-    `encode` gives a message of records of one epoch, `most_bytes` how many bytes they may have, and `on_answer` is told
-    each message that is committed. `refusal` is why the stream took nothing last, in its own words; empty where it took
-    something, or did not say.
+    `encode` gives a message of records with their epochs, `most_bytes` how many bytes they may have, and `on_answer` is
+    told each message that is committed. `refusal` is why the stream took nothing last, in its own words; empty where it
+    took something, or did not say.
     """
 
     def __init__(
         self,
         link: Link,
         subject: str,
-        encode: Callable[[list[bytes], int], bytes],
+        encode: Callable[[list[tuple[bytes, int]]], bytes],
         most_bytes: Callable[[], int],
         on_answer: Callable[[int], None],
     ) -> None:
@@ -148,11 +148,12 @@ class Outbox:
         while True:
             self._give_up()
             self._send_next()
-            if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
-                await self._send(self._flying)
             await asyncio.sleep(_LOOK_SECONDS)
-            if self._sending is not None and self._sending.done():
-                self._sending.result()  # it ends by itself; an error that it does not expect ends this too
+            if self._sending is None or not self._sending.done():
+                continue
+            self._sending.result()  # an error that sending does not expect ends this too
+            if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
+                self._begin(self._flying)
 
     def _wake(self) -> None:
         # Before looking, so that what is put from now on wakes this up once more.
@@ -164,20 +165,24 @@ class Outbox:
         if self._new and self._flying is None and self._inbox:
             self._flying = sent = self._next()
             self._sent[sent.message_id] = sent
-            self._sending = self._link.loop.create_task(self._send(sent))
+            self._begin(sent)
+
+    def _begin(self, sent: Sent) -> None:
+        # Aside: it may hang where its server does.
+        self._sending = self._link.loop.create_task(self._send(sent))
 
     def _next(self) -> Sent:
-        """Give the next message: what waits at the front, of one epoch."""
+        """Give the next message: what waits at the front."""
         limit = min(_MOST_BYTES, self._most_bytes())
         sendings = [self._new.popleft()]
         size = len(sendings[0].record)
         while self._new and len(sendings) < _MOST_RECORDS:
             following = self._new[0]
             size += len(following.record) + _BYTES_BESIDE
-            if size > limit or following.epoch != sendings[0].epoch:
+            if size > limit:
                 break
             sendings.append(self._new.popleft())
-        data = self._encode([sending.record for sending in sendings], sendings[0].epoch)
+        data = self._encode([(sending.record, sending.epoch) for sending in sendings])
         return Sent(f"{self._id}-{next(self._numbers)}", data, sendings)
 
     async def _send(self, sent: Sent) -> None:

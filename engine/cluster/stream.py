@@ -36,14 +36,18 @@ _LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject")
 _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
 
 
-class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What is published: the time in ms at its node, a record of the journal or several, and the epoch of the owner.
+Record = tuple[bytes, int]
+"""A record of the journal in its encoded form, and the epoch it is of."""
 
-    The epoch is 0 for what any node may write.
+
+class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What is published: the time in ms at its node, and a record of the journal with its epoch, or several such.
+
+    The epoch is that of the partition's owner, 0 for what any node may write.
     """
 
     at: int
-    records: bytes | list[bytes]
+    records: bytes | list[Record]
     epoch: int = 0
 
 
@@ -56,8 +60,7 @@ class Committed(NamedTuple):
     seq: int
     message_id: str
     at: int
-    records: Sequence[bytes]
-    epoch: int
+    records: Sequence[Record]
     taken_at: int
 
 
@@ -74,13 +77,13 @@ def _committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:
     message_id = (message.headers or {}).get(MESSAGE_ID, "")
     if not message_id:
         _log.warning("stream %s has message %d, which no node wrote: it counts as nothing", stream, seq)
-        return Committed(seq, "", 0, (), 0, taken_at)
+        return Committed(seq, "", 0, (), taken_at)
     try:
         told = _decode(message.data)
     except msgspec.MsgspecError as error:
         raise unknown(stream, seq) from error
-    records = (told.records,) if isinstance(told.records, bytes) else told.records
-    return Committed(seq, message_id, bounded(told.at, taken_at), records, told.epoch, taken_at)
+    records = ((told.records, told.epoch),) if isinstance(told.records, bytes) else told.records
+    return Committed(seq, message_id, bounded(told.at, taken_at), records, taken_at)
 
 
 def unknown(stream: str, seq: int) -> FailedPrecondition:
@@ -149,9 +152,9 @@ class Stream:
             metadata={OWNER: cluster_id},
         )
 
-    def encode(self, message: Message) -> bytes:
-        """Give the form in which a message is published."""
-        return _encode(message)
+    def encode(self, at: int, records: list[Record]) -> bytes:
+        """Give the form in which records are published as one message at a time in ms."""
+        return _encode(Message(at, *records[0]) if len(records) == 1 else Message(at, records))
 
     def check_size(self, record: bytes) -> None:
         """Look whether a record can be published.

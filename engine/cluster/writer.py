@@ -20,7 +20,7 @@ from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import Outbox, Sending
-from dex.engine.cluster.stream import Committed, Message, Stream
+from dex.engine.cluster.stream import Committed, Record, Stream
 from dex.engine.cluster.verdicts import Found, Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import Owner, OwnerChanged, not_owner, owner
@@ -191,10 +191,10 @@ class ReplicatedWriter:
         self._outbox.abandon(may_be_applied("the engine is closed, and the write may still be committed"))
         self._inner.close()
 
-    def _encode(self, records: list[bytes], epoch: int) -> bytes:
-        return self.stream.encode(Message(self._clock.now_ms(), records[0] if len(records) == 1 else records, epoch))
+    def _encode(self, records: list[Record]) -> bytes:
+        return self.stream.encode(self._clock.now_ms(), records)
 
-    def _send(self, records: Sequence[tuple[bytes, int]], deadline: float, verdicts: Verdicts) -> None:
+    def _send(self, records: Sequence[Record], deadline: float, verdicts: Verdicts) -> None:
         """Begin to send records, each with its epoch."""
         if self._has_ended():
             verdicts.give_missing(Unavailable(f"{self._stopped()}: nothing was sent", "ask another node"))
@@ -211,7 +211,7 @@ class ReplicatedWriter:
     def _begin_barrier(self, on_done: Callable[[Found], None]) -> None:
         self._send([(NOTHING, 0)], time.monotonic() + self._timeout, Verdicts(1, on_done))
 
-    def _send_and_wait(self, records: Sequence[tuple[bytes, int]], deadline: float) -> Found:
+    def _send_and_wait(self, records: Sequence[Record], deadline: float) -> Found:
         """Give the verdicts of records; what this node has not applied in time is Unavailable."""
         verdicts = Verdicts(len(records))
         self._send(records, deadline, verdicts)

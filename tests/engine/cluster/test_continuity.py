@@ -13,7 +13,7 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.shared import Shared
-from dex.engine.cluster.stream import Message, Stream
+from dex.engine.cluster.stream import Stream
 from dex.wcl.commands import DefineStateStore
 from dex.wcl.errors import FailedPrecondition
 from tests.clusterprocesses import NodeProcess, ProcessCluster, process_cluster, wait_for
@@ -63,7 +63,7 @@ def _publish(servers: JournalServers, cluster: Cluster | ProcessCluster, count: 
         stream = Stream(link, cluster.name, HERE, 3)
         for number in range(count):
             headers = {"Nats-Msg-Id": f"other-{number}"}
-            work = partial(link.js.publish, stream.subject, stream.encode(Message(0, NOTHING)), headers=headers)
+            work = partial(link.js.publish, stream.subject, stream.encode(0, [(NOTHING, 0)]), headers=headers)
             link.insist(work, 30)
     finally:
         link.close()

@@ -1,12 +1,16 @@
 """How records travel: together where they wait together, in order, each with a position and a verdict of its own."""
 
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
 
 from dex.engine.client import Client
+from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.placing import partition_of
+from dex.engine.cluster.verdicts import Verdicts
+from dex.engine.journal import encode_record
 from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, PutRow
 from dex.wcl.errors import Conflict
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
@@ -42,6 +46,23 @@ def test_a_record_that_is_refused_fails_alone_among_those_it_travels_with(cluste
     assert isinstance(results[1], Conflict)
     assert results[2].seq == results[0].seq + 2
     assert Client(node).state_store("s").get("k1") is None
+
+
+@pytest.mark.spec("K-03", "K-05")
+def test_a_record_of_an_epoch_that_is_over_is_refused_alone_among_those_it_travels_with(cluster):
+    node = cluster.join("a")
+    store_on(node)
+    part = node.partitions[HERE]
+    eventually(lambda: node.ownership.owns(HERE))
+    epoch = part.writer.epoch()
+    before = part.writer.message
+    verdicts = Verdicts(4)
+    put = encode_record(_put(0))
+    part.writer._send([(put, 0), (NOTHING, epoch), (NOTHING, epoch - 1), (put, 0)], time.monotonic() + 60, verdicts)
+    assert verdicts.wait(30)
+    assert part.writer.message == before + 1
+    assert [getattr(found, "facts", {}).get("reason") for found in verdicts.found] == [None, None, "deposed", None]
+    assert [verdicts.found[place].seq for place in (0, 3)] == [part.writer.applied - 3, part.writer.applied]
 
 
 @pytest.mark.spec("K-03")
