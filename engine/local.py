@@ -184,6 +184,10 @@ class LocalEngine:
         """
         self._writer.run(vitals.write_nothing, seconds)
 
+    def place(self, _command: Command[Any]) -> int:
+        """Give the one there is."""
+        return 0
+
     def hindrance(self) -> str:
         """Tell of nothing: what holds up a file of this machine, the command itself is told."""
         return ""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+ANYWHERE = -1
+"""The place of a command that may have to wait for any."""
+
 
 class Engine(Protocol):
     """Executes typed commands against one target. Safe to share between threads."""
@@ -72,6 +75,9 @@ class Node(Engine, Protocol):
         Raises:
             DexError: it cannot, or not within some seconds.
         """
+
+    def place(self, command: Command[Any]) -> int:
+        """Tell apart commands that need not wait for each other, in no time; 0 is of what only this process is for."""
 
     def hindrance(self) -> str:
         """Tell what holds up commands now, as far as that is known; empty where nothing does."""

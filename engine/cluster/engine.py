@@ -34,7 +34,9 @@ from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.directories import refuse_embedded
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
+from dex.engine.machine import MUTATIONS
 from dex.engine.owner import not_owner
+from dex.engine.protocol import ANYWHERE
 from dex.engine.vitals import Vitals
 from dex.wcl.commands import ClearStateStore, Command, DefineStateStore, DropStateStore, RebuildStateStore
 from dex.wcl.commands.sync import SyncBacklog
@@ -296,14 +298,17 @@ class ClusterEngine:
         holder = self._holders.get(getattr(command, "store", ""))
         if holder is not None:
             return holder
-        feed, store = feed_of(command), store_of(command)
+        store, likely = store_of(command), self._likely(command)
         if store is None:
-            return self.partitions[partition_of(feed or "", len(self.partitions))]
-        wanted = self.partitions[partition_of(feed or store, len(self.partitions))]
-        found = self._holder(store, wanted)
+            return likely
+        found = self._holder(store, likely)
         if found is None and self._has_to_hear(command):
-            found = self._holder(store, wanted)
-        return found or wanted
+            found = self._holder(store, likely)
+        return found or likely
+
+    def _likely(self, command: Command[Any]) -> Partition:
+        """Give the partition of a feed, or that of a store by its name, which may be in the one of its feed."""
+        return self.partitions[partition_of(feed_of(command) or store_of(command) or "", len(self.partitions))]
 
     def _has_to_hear(self, command: Command[Any]) -> bool:
         """Catch up for the sake of a command on a store that this node does not know, if it may be any partition's.
@@ -319,6 +324,21 @@ class ClusterEngine:
             self._hear_of_all()
             return True
         return False
+
+    def place(self, command: Command[Any]) -> int:
+        """Tell apart what waits for the journal of a partition, for its owner, or until this node knows all names."""
+        flow_id = getattr(command, "flow_id", None)
+        if flow_id is not None:
+            number = partition_of(flow_id, len(self.partitions))
+            return 0 if self.ownership.owns(number) else number + 1
+        is_strict = getattr(command, "strict", False)
+        if not is_strict and type(command) not in MUTATIONS:
+            return 0
+        store = store_of(command)
+        holder = None if store is None else self._holders.get(store) or self._holder(store, self._likely(command))
+        if holder is None and (is_strict or type(command) in _ON_ANY or isinstance(command, DefineStateStore)):
+            return ANYWHERE
+        return (holder or self._likely(command)).number + 1
 
     def _holder(self, store: str, likely: Partition) -> Partition | None:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""

@@ -5,15 +5,49 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from dex.engine.protocol import Engine
+from dex.engine.protocol import ANYWHERE, Engine, Node
 from dex.wcl.commands import Command
 from dex.wcl.errors import DexError
 
 _MOST_AT_ONCE = 256
 
 
+class Commits:
+    """Carries out the mutations of each place apart: the journal of one that hangs holds up no other."""
+
+    def __init__(self, engine: Node) -> None:
+        self._engine = engine
+        self._places: dict[int, SharedCommits] = {}
+
+    async def write(self, mutations: Sequence[Command[Any]]) -> list[Any | DexError]:
+        """Carry out mutations, those of one place in order; give for each its result, or the error it raised."""
+        indexes: dict[int, list[int]] = {}
+        for index, mutation in enumerate(mutations):
+            indexes.setdefault(self._engine.place(mutation), []).append(index)
+        if len(indexes) == 1 or ANYWHERE in indexes:  # all in order: others may need what that one makes
+            return await self._at(ANYWHERE if ANYWHERE in indexes else next(iter(indexes))).write(mutations)
+        written = await asyncio.gather(
+            *(self._at(place).write([mutations[index] for index in found]) for place, found in indexes.items())
+        )
+        results: list[Any | DexError] = [None] * len(mutations)
+        for found, those in zip(indexes.values(), written, strict=True):
+            for index, result in zip(found, those, strict=True):
+                results[index] = result
+        return results
+
+    def _at(self, place: int) -> "SharedCommits":
+        if place not in self._places:
+            self._places[place] = SharedCommits(self._engine)
+        return self._places[place]
+
+    def close(self) -> None:
+        """Finish what was handed over."""
+        for commits in self._places.values():
+            commits.close()
+
+
 class SharedCommits:
-    """Collects mutations on the event loop and hands them to the engine from one thread."""
+    """Collects mutations of one place on the event loop and hands them to the engine from one thread."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

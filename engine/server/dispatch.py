@@ -6,15 +6,16 @@ which may take long, have threads of their own, so that whoever waits takes no p
 
 import asyncio
 import sys
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from dex.engine.machine import MUTATIONS
-from dex.engine.protocol import Node
+from dex.engine.protocol import ANYWHERE, Node
 from dex.engine.remote.trying import may_be_applied
-from dex.engine.server.commits import SharedCommits
+from dex.engine.server.commits import Commits
 from dex.engine.server.journalwatch import JournalWatch
 from dex.engine.server.timeouts import SECONDS
 from dex.wcl.commands import Command, GetRow, ShowFreshness
@@ -131,8 +132,10 @@ class Dispatcher:
         self.lock_conflicts = 0
         self._seconds = seconds
         self.stopping = asyncio.Event()
-        self.commits = SharedCommits(engine)
-        self._lanes = Lanes()
+        self._commits = Commits(engine)
+        # By place, so that an owner that hangs holds up nobody but who waits for it.
+        self._lanes_of = defaultdict[int, Lanes](Lanes)
+        self._lanes = self._lanes_of[0]
         # Two nodes that forward to each other would wait for each other for ever, had what comes from a node to wait
         # for what goes to one.
         self._forwarded = Lanes()
@@ -150,12 +153,12 @@ class Dispatcher:
         if type(command) is GetRow and not command.strict:
             return self.engine.execute(command)  # type: ignore[return-value]  # R by the command's own declaration
         if type(command) in MUTATIONS:
-            (result,) = await self._in_time(self.commits.write((command,)), (command,))
+            (result,) = await self._in_time(self._commits.write((command,)), (command,))
             if isinstance(result, DexError):
                 raise result
             return result  # type: ignore[no-any-return]  # as above
         try:
-            return await self._within(self._lanes, lambda: self.engine.execute(command), (command,))
+            return await self._within(self._lanes_for((command,)), lambda: self.engine.execute(command), (command,))
         except RPCLockConflict:
             self.lock_conflicts += 1
             raise
@@ -211,10 +214,15 @@ class Dispatcher:
             except DexError as error:
                 return [error]
         if all(type(command) in MUTATIONS for command in commands):
-            return await self._in_time(self.commits.write(commands), commands)
-        results = await self._within(self._lanes, lambda: self.engine.execute_many(commands), commands)
+            return await self._in_time(self._commits.write(commands), commands)
+        lanes = self._lanes_for(commands)
+        results = await self._within(lanes, lambda: self.engine.execute_many(commands), commands)
         self.lock_conflicts += sum(isinstance(result, RPCLockConflict) for result in results)
         return results
+
+    def _lanes_for(self, commands: Sequence[Command[Any]]) -> Lanes:
+        places = {self.engine.place(command) for command in commands}
+        return self._lanes_of[places.pop() if len(places) == 1 else ANYWHERE]
 
     async def _within(self, lanes: Lanes, work: Callable[[], R], commands: Sequence[Command[Any]]) -> R:
         """Do the work of commands in their lane, a long poll until the server is being stopped if it writes nothing."""
@@ -256,8 +264,10 @@ class Dispatcher:
 
     def close(self) -> None:
         """Finish what was accepted, then end the threads; long polls end when the engine is closed."""
-        for part in (self._lanes, self._forwarded, self._stream_reads, self.commits):
-            part.close()
+        for lanes in (*self._lanes_of.values(), self._forwarded):
+            lanes.close()
+        self._stream_reads.close()
+        self._commits.close()
 
 
 _CALLS = frozenset(

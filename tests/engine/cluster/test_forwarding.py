@@ -85,6 +85,30 @@ def test_two_nodes_that_ask_each_other_with_all_threads_they_have_do_not_wait_fo
         assert [call.result() for call in calls] == [0] * len(calls)
 
 
+@pytest.mark.spec("K-05", "K-07", "FL-05")
+def test_an_owner_that_hangs_holds_up_no_calls_of_other_partitions(
+    pair: Cluster, registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow, send, asked, goes_on = Desk(), Forwarding.send, threading.Semaphore(0), threading.Event()
+
+    def hang(*arguments: Any) -> Any:
+        asked.release()
+        assert goes_on.wait(PATIENCE)
+        return send(*arguments)
+
+    with _client(pair, "a", registry) as client:
+        own, others = _flow_of(pair, "a"), _flow_of(pair, "b")
+        for flow_id in (own, others):
+            client.start_flow(flow, flow_id)
+        monkeypatch.setattr(Forwarding, "send", hang)
+        calls = [Aside(client.invoke_rpc, flow.count, others) for _ in range(HANDLER_THREADS)]
+        for _ in calls:
+            assert asked.acquire(timeout=PATIENCE)
+        assert Aside(client.invoke_rpc, flow.count, own).result() == 0
+        goes_on.set()
+        assert [call.result() for call in calls] == [0] * len(calls)
+
+
 class Arrivals:
     """Counts the long polls that a node is forwarded."""
 

@@ -1,6 +1,7 @@
 """What a node says while something fails: little, and what it is."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import msgspec
@@ -11,9 +12,11 @@ from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.servers import JournalServers
+from dex.engine.remote.endpoints import parse_endpoints
+from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands import DefineStateStore, PutRow
 from dex.wcl.errors import Unavailable
-from tests.clusterprocesses import NodeProcess, process_cluster, wait_for
+from tests.clusterprocesses import PATIENCE, NodeProcess, process_cluster, wait_for
 from tests.clusters import new_cluster, running_servers
 from tests.engine.cluster.conftest import eventually, on_servers
 
@@ -68,6 +71,36 @@ def test_a_node_that_cannot_write_its_file_says_that_it_is_not_ready_for_that(
             other.execute("ROLLBACK")
         eventually(lambda: not node.hindrance())
         node.probe(30)
+
+
+@pytest.mark.spec("K-03", "K-04")
+def test_a_partition_that_takes_no_writes_holds_up_those_of_no_other(journal_servers: JournalServers) -> None:
+    """Nor do names that are given meanwhile, for which all partitions are asked."""
+    with new_cluster(journal_servers, ("a",)) as cluster, ThreadPoolExecutor(2) as aside:
+        node, one, other = cluster.nodes["a"], *_stores_of_two_partitions()
+        engine = RemoteEngine(parse_endpoints(cluster.urls["a"]), timeout=PATIENCE)
+        for store in (one, other):
+            engine.execute(DefineStateStore(name=store))
+        held = node.partitions[partition_of(one, 2)]
+        with closing(sqlite3.connect(held.engine.path, isolation_level=None)) as disk:
+            disk.execute("BEGIN IMMEDIATE")
+            waiting = [
+                aside.submit(engine.execute, command)
+                for command in (PutRow(store=one, key=b"k"), DefineStateStore(name="new"))
+            ]
+            eventually(lambda: len(held.writer._outbox._sent) + len(held.writer._outbox._new) == len(waiting))
+            for number in range(3):
+                engine.execute(PutRow(store=other, key=b"%d" % number))
+            _, written = engine.execute_many([PutRow(store=other, key=b"k"), PutRow(store=other, key=b"l")])
+            assert not written.replaced
+            assert not any(each.done() for each in waiting)
+        assert [each.result().seq > 0 for each in waiting] == [True, True]
+        engine.close()
+
+
+def _stores_of_two_partitions() -> list[str]:
+    names = [f"store-{number}" for number in range(20)]
+    return [next(name for name in names if partition_of(name, 2) == number) for number in range(2)]
 
 
 @pytest.mark.spec("K-01", "K-04")
