@@ -8,6 +8,7 @@ connections when there are too many, the one that has waited longest first.
 import asyncio
 import logging
 from collections import OrderedDict
+from collections.abc import Iterator
 from enum import Enum
 from itertools import islice
 from types import NoneType
@@ -45,6 +46,9 @@ class Connections:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def __iter__(self) -> Iterator["Connection"]:
+        return iter(tuple(self._open))
 
     def add(self, connection: "Connection") -> None:
         """Keep a new connection, which waits; where there are too many, close the one that has waited longest."""
@@ -111,6 +115,7 @@ class Connection(HttpToolsProtocol):
         self._dropped = 0
         self.deadline = _NEVER
         self.refused = 0
+        self._plain: asyncio.Transport | None = None  # what the first transport is, and below TLS stays
 
     # What the transport tells.
 
@@ -122,6 +127,7 @@ class Connection(HttpToolsProtocol):
     def arrive(self, transport: asyncio.Transport) -> None:
         """Be counted; what opens a connection before it can carry requests says so by itself."""
         self.transport = transport
+        self._plain = self._plain or transport
         self.deadline = self.loop.time() + self._limits.head_seconds
         self._connections.add(self)
 
@@ -265,6 +271,10 @@ class Connection(HttpToolsProtocol):
         """Close at once, whatever is on the way."""
         self._hang_up()
         self.transport.abort()
+
+    def unsent(self) -> int:
+        """Give how many bytes are there for the client and not with the system yet, encrypted or not."""
+        return sum(found.get_write_buffer_size() for found in {self.transport, self._plain} if found is not None)
 
     def is_gone(self) -> bool:
         """Tell whether the client cannot be sent anything any more, though the loop may not have said so yet."""

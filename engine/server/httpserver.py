@@ -5,7 +5,6 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 
@@ -81,12 +80,16 @@ class HttpServer(uvicorn.Server):
             self._expiring.cancel()
 
     async def _cut_stalled(self) -> None:
-        """Cut connections whose clients take nothing of what is there for them."""
-        before: dict[Any, int] = {}
+        """Cut connections whose clients take nothing of what is there for them.
+
+        Over TLS one that is closed has its client's farewell still to come, which clients that do not read just then,
+        such as another node that keeps the connection for later, do not send.
+        """
+        before: dict[Connection, int] = {}
         while True:
-            left = {found: found.transport.get_write_buffer_size() for found in self.server_state.connections}
+            left = {found: found.unsent() for found in self._connections}
             for connection, size in left.items():
-                if size and before.get(connection) == size:
+                if before.get(connection) == size and (size or connection.transport.is_closing()):
                     connection.transport.abort()
             before = left
             await asyncio.sleep(_STALLED_SECONDS)

@@ -109,6 +109,20 @@ def test_a_stop_does_not_wait_for_handshakes(serve_on: Serve, pair: Pair) -> Non
         assert read_all(connection) == b""
 
 
+@pytest.mark.spec("K-01")
+def test_a_stop_waits_for_no_farewell_of_a_client_that_does_not_read(
+    serve_on: Serve, pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As another node does not that keeps its connection for later."""
+    server = serve_encrypted(serve_on, pair, idle_seconds=NEVER)
+    server.uvicorn.config.timeout_graceful_shutdown = 10
+    with client_of(server, pair) as http:
+        assert http.get("/healthz").status_code == 200
+        assert len(server.connections) == 1
+        server.stop()
+    assert "graceful shutdown exceeded" not in caplog.text
+
+
 def test_a_certificate_or_key_that_cannot_be_used_is_refused(tmp_path: Path, pair: Pair) -> None:
     other, locked = make_pair(tmp_path, "other"), make_pair(tmp_path, "locked", "secret")
     (tmp_path / "text").write_text("no PEM")
