@@ -32,6 +32,8 @@ _ALONE = 10074
 _CONNECT_SECONDS = 10.0
 _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
+# A change of servers is no outage, and while most of them are lost it is tried again and again.
+_CHANGE_SECONDS = 3.0
 # The client picks the next server at random, and so may come back to the one that it has left.
 _MOVES = 8
 
@@ -41,12 +43,12 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, APIError):
         if error.err_code == _ALONE:
             return "one runs alone, and three are needed that know each other"
-        return error.description if error.description and error.err_code != _UNAVAILABLE else "they have no leader"
+        return error.description if error.description and error.err_code != _UNAVAILABLE else "there is no leader"
     if isinstance(error, NatsError):
         return (
             "no answer in time"
             if isinstance(error, TimeoutError)
-            else "none of them can be reached, or they have no leader"
+            else "no server can be reached, or there is no leader"
         )
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
@@ -57,7 +59,12 @@ class _Client(NatsClient):
     """The client, which gives up what a connection has not sent before it makes the next one, or none.
 
     The library waits until that is sent: a server that hangs with its buffers full would be waited for as long.
+    It goes to no server but those that it was told of: for the addresses at which these say that others of them are
+    reached it has no credentials.
     """
+
+    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+        await super()._process_info({**info, "connect_urls": []}, initial_connection)
 
     def _give_up(self) -> None:
         writer = getattr(self._transport, "_io_writer", None)
@@ -110,17 +117,18 @@ class Link:
     async def _connect(self) -> None:
         client = _Client()
         refused = asyncio.Event()
-        outage = Outage("journal servers")
+        outage = Outage("journal servers", _CHANGE_SECONDS)
 
         async def connected() -> None:
             outage.is_over()
 
         async def told(error: Exception) -> None:
-            what = hide_credentials(str(error) or type(error).__name__)
+            words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            what = hide_credentials(words or type(error).__name__)
             if client.is_connected:
                 _log.debug("journal servers: %s", what)  # a message that was lost is asked for again
             else:
-                outage.goes_on(what)
+                outage.goes_on(f"no connection: {what}")
             if "authorization" in str(error).lower():
                 refused.set()
 

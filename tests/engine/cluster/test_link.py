@@ -97,17 +97,26 @@ def test_a_connection_to_a_server_that_hangs_is_closed(journal_servers: JournalS
         link.close()
 
 
+@pytest.mark.spec("K-04")
+def test_it_goes_to_no_server_that_it_has_no_credentials_for(journal_servers: JournalServers) -> None:
+    """The servers tell of one another, by addresses without any."""
+    link = Link(journal_servers.urls, "telling")
+    link.open()
+    assert all(uri.password for uri in link.nc.servers)
+    link.close()
+
+
 @pytest.mark.spec("X-03", "K-04")
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (nats.js.errors.ServiceUnavailableError(code=503), "they have no leader"),
-        (nats.js.errors.ServiceUnavailableError(code=503, err_code=10008, description="JS"), "they have no leader"),
+        (nats.js.errors.ServiceUnavailableError(code=503), "there is no leader"),
+        (nats.js.errors.ServiceUnavailableError(code=503, err_code=10008, description="JS"), "there is no leader"),
         (nats.js.errors.ServerError(code=500, description="insufficient storage"), "insufficient storage"),
         (nats.errors.TimeoutError(), "no answer in time"),
         (TimeoutError(), "no answer in time"),
         (TimeoutError("it was just made"), "it was just made"),
-        (nats.errors.NoRespondersError(), "none of them can be reached, or they have no leader"),
+        (nats.errors.NoRespondersError(), "no server can be reached, or there is no leader"),
         (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
     ],
     ids=lambda value: type(value).__name__,

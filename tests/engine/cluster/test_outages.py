@@ -35,6 +35,7 @@ def test_an_outage_of_the_journal_is_told_when_it_begins_and_when_it_is_over() -
         for server in servers.servers:
             server.kill()
         wait_for(lambda: "journal servers do not take" in node.log(), "the outage to be told", node.log)
+        wait_for(lambda: "journal servers: no connection" in node.log(), "the connection's too", node.log)
         for server in servers.servers:
             server.start()
         wait_for(lambda: "do not take what this node tells them: works again" in node.log(), "its end", node.log)
@@ -43,6 +44,19 @@ def test_an_outage_of_the_journal_is_told_when_it_begins_and_when_it_is_over() -
             told.setdefault(message.partition(":")[0], []).append("works again" in message)
         assert "journal servers" in told
         assert all(ends == [False, True] * (len(ends) // 2) + [False] * (len(ends) % 2) for ends in told.values())
+
+
+@pytest.mark.spec("K-01", "K-04")
+def test_a_change_of_the_journal_server_is_not_told_as_an_outage() -> None:
+    """While two are lost, a node goes to another one again and again."""
+    with running_servers() as servers, process_cluster(servers, ("a",)) as cluster:
+        node = cluster["a"]
+        cluster.wait_until_owned("a")
+        for server in servers.servers[:2]:
+            server.kill()
+        for told in ("journal servers do not take", "-journal-0: "):
+            wait_for(lambda told=told: told in node.log(), "the outage to be told", node.log)  # type: ignore[misc]
+        assert [message for message in _warnings(node) if message.startswith("journal servers: ")] == []
 
 
 @pytest.mark.spec("K-08")
