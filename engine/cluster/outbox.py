@@ -61,7 +61,7 @@ class Sending:
 
 
 class Sent:
-    """Records that were sent as one message, which is answered until `until`."""
+    """Records that were sent as one message; the stream has until `until` to answer it."""
 
     __slots__ = ("data", "message_id", "sendings", "sent_at", "until")
 
@@ -192,7 +192,8 @@ class Outbox:
         try:
             await self._link.nc.publish(self._subject, sent.data, reply=reply, headers=headers)
         except LINK_ERRORS as error:
-            _log.debug("sending to %s again later: %s", self._subject, error)
+            _log.debug("sending to %s again soon: %s", self._subject, error)
+            sent.sent_at = 0.0  # it has not left this node
 
     async def _answered(self, message: Msg) -> None:
         flying = self._flying
