@@ -20,8 +20,10 @@ _SECONDS = 30.0
 _MADE = "streams-made"
 
 
-def join(link: Link, shared: Shared, streams: Sequence[Stream], settings: ClusterSettings, data_dir: Path) -> str:
-    """Find the cluster that this node and its files belong to, or make it where they are new; give the cluster's id.
+def join(
+    link: Link, shared: Shared, streams: Sequence[Stream], settings: ClusterSettings, data_dir: Path
+) -> identity.Identity:
+    """Find the cluster that this node and its files belong to, or make it where they are new.
 
     Its streams count as made once all of them are there: whoever was killed before leaves that to the next node.
 
@@ -43,7 +45,16 @@ def join(link: Link, shared: Shared, streams: Sequence[Stream], settings: Cluste
         link.insist(partial(stream.join, found.cluster_id, is_made=is_made), _SECONDS)
     if not is_made:
         link.insist(partial(shared.write, _MADE, b"yes"), _SECONDS)
-    return found.cluster_id
+    return found
+
+
+async def make_anew(shared: Shared, found: identity.Identity) -> bytes:
+    """Make anew what was lost, and was so made once; give the cluster that is there now."""
+    if await shared.make():
+        _log.warning("the journal servers have lost %s: made anew", shared.name)
+    data = await shared.once("cluster", identity.encode(found))
+    await shared.write(_MADE, b"yes")
+    return data
 
 
 def _check_new(link: Link, shared: Shared, streams: Sequence[Stream]) -> None:
@@ -83,10 +94,7 @@ def _known(
     """
     data = link.insist(partial(shared.find, "cluster"), _SECONDS)
     if data is None and set(_owners(link, streams)) == {kept.cluster_id}:
-        _log.warning("the journal servers have lost %s: made anew; start the other nodes again as well", shared.name)
-        link.insist(shared.make, _SECONDS)
-        data = link.insist(partial(shared.once, "cluster", identity.encode(kept)), _SECONDS)
-        link.insist(partial(shared.write, _MADE, b"yes"), _SECONDS)
+        data = link.insist(partial(make_anew, shared, kept), _SECONDS)
     if data is None:
         raise FailedPrecondition(
             f"the journal servers at {link.where} have no cluster {settings.name!r}, and {data_dir} belongs to cluster"

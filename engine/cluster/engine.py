@@ -1,10 +1,8 @@
 """The engine of a node: commands go to their partition, and lists are put together of all (spec: K-03, K-07)."""
 
-import secrets
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,6 +13,7 @@ from dex.engine.cluster.attempts import Attempts
 from dex.engine.cluster.bootstrap import Bootstrap
 from dex.engine.cluster.forwarding import Forwarding
 from dex.engine.cluster.journalclock import JournalClock
+from dex.engine.cluster.keeping import Keeping
 from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.membership import Membership
@@ -85,7 +84,8 @@ class ClusterEngine:
         self._is_closed = False
         self._sync_config = sync_config
         self._syncing: dict[int, PartitionSync] = {}
-        self._forwarding: Forwarding
+        self._keeping: Keeping
+        self._forwarding = Forwarding()
         self._naming: Naming
         self._routing: Routing
         self._operating: Operating
@@ -132,17 +132,15 @@ class ClusterEngine:
         leases = Leases(self._link, name, replicas, self.settings.lease_seconds)
         snapshots = SnapshotStore(self._link, shared, name, replicas)
         streams = [part.stream for part in self.partitions]
-        cluster_id = birth.join(self._link, shared, streams, self.settings, self.data_dir)
+        found = birth.join(self._link, shared, streams, self.settings, self.data_dir)
+        cluster_id = found.cluster_id
         for make in (leases.make, snapshots.make):
             self._link.insist(make, _START_SECONDS)
         for part in self.partitions:
             Bootstrap(self._link, part.stream, snapshots, cluster_id, part.engine.path.parent).run()
             part.writer.start()
-        # By it the nodes know each other. Whoever may use the journal servers may read it, and could write to the
-        # journal anyway.
-        proposed = secrets.token_urlsafe(32).encode()
-        self.secret = self._link.insist(partial(shared.once, "secret", proposed), _START_SECONDS).decode()
-        self._forwarding = Forwarding(self.secret)
+        self._keeping = Keeping(self._link, shared, streams, found, self._take_secret)
+        self._keeping.start()
         self._naming = Naming(self._link, leases, self.settings.node)
         membership = Membership(self._link, leases, self.settings.node, url)
         self.ownership = Ownership(self._link, leases, membership, self.partitions)
@@ -155,6 +153,9 @@ class ClusterEngine:
         self._operating = Operating(
             self.settings, self.partitions, self.ownership, self._forwarding, self._snapshotting, self._clock
         )
+
+    def _take_secret(self, secret: str) -> None:
+        self.secret = self._forwarding.secret = secret
 
     def snapshot(self) -> list[Manifest]:
         """Take a snapshot of each partition now; gives the newest of each (spec: K-08).
@@ -414,7 +415,9 @@ class ClusterEngine:
         self._sync_watch.close()
         if hasattr(self, "ownership"):
             self.ownership.close()
-            self._forwarding.close()
+        if hasattr(self, "_keeping"):
+            self._keeping.close()
+        self._forwarding.close()
         if hasattr(self, "_snapshotting"):
             self._snapshotting.close()
         if hasattr(self, "_operating"):

@@ -11,17 +11,17 @@ from dex.engine.remote.endpoints import parse_endpoints
 from dex.engine.remote.engine import RemoteEngine
 from dex.engine.remote.trying import is_repeatable
 from dex.wcl.commands import Command
-from dex.wcl.errors import Unavailable
+from dex.wcl.errors import Unauthorized, Unavailable
 
 R = TypeVar("R")
 
 
 class Forwarding:
-    """Connections to the other nodes, by their URLs."""
+    """Connections to the other nodes, by their URLs; they know this one by `secret`."""
 
-    def __init__(self, secret: str) -> None:
-        self._secret = secret
-        self._engines: dict[tuple[str, float], RemoteEngine] = {}
+    def __init__(self) -> None:
+        self.secret = ""
+        self._engines: dict[tuple[str, float, str], RemoteEngine] = {}
         self._lock = threading.Lock()
 
     def send(self, node: Holder, command: Command[R], seconds: float) -> R:
@@ -30,14 +30,18 @@ class Forwarding:
         Raises:
             DexError: what it says; Unavailable where it does not answer.
         """
-        return self._engine(node.url, seconds).execute(command)
+        try:
+            return self._engine(node.url, seconds).execute(command)
+        except Unauthorized as error:  # until both have seen that the secret was made anew
+            told = f"node {node.node} does not know this one as a node of its cluster"
+            raise Unavailable(told, "try again") from error
 
     def _engine(self, url: str, timeout: float) -> RemoteEngine:
         with self._lock:
-            key = url, timeout
+            key = url, timeout, self.secret
             if key not in self._engines:
                 self._engines[key] = RemoteEngine(
-                    parse_endpoints(url), token=self._secret, timeout=timeout, path=FORWARDED_PATH
+                    parse_endpoints(url), token=self.secret, timeout=timeout, path=FORWARDED_PATH
                 )
             return self._engines[key]
 

@@ -62,7 +62,7 @@ def serve(
         lock.take(url)
         engine.serve_at(url)
         if terms.tokens is not None and engine.secret:
-            terms.tokens.admit_nodes(engine.secret)
+            terms.tokens.admit_nodes(lambda: engine.secret)
         with _syncing(sync) as syncing, _stopped_by_sigterm():
             make_server(dispatcher, terms, lambda: ready(url), tls=tls, syncing=syncing).run(sockets=[listener])
     finally:

@@ -10,13 +10,14 @@ from dex.engine.cluster.leases import Leases
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.shared import Shared
 from dex.engine.flows.builtin import default_registry
 from dex.engine.owner import OwnerChanged
 from dex.samples.chunked_subscribers import FLOW_ID, ChunkedSubscribers
 from dex.wcl.errors import FailedPrecondition
 from tests.clusterprocesses import wait_for
 from tests.clusters import Cluster, new_cluster, owner_of
-from tests.engine.cluster.conftest import check_equal, store_on
+from tests.engine.cluster.conftest import check_equal, eventually, store_on
 
 _PARTITION = partition_of(FLOW_ID, 2)
 _BURNT = 100
@@ -101,3 +102,32 @@ def test_settings_that_were_lost_are_made_anew_by_a_node_that_has_files_and_by_n
     cluster.join("a")
     cluster.join("b")
     check_equal(cluster)
+
+
+@pytest.mark.spec("K-03")
+def test_settings_that_were_lost_are_made_anew_by_a_node_that_runs(cluster: Cluster, link: Link) -> None:
+    nodes = [cluster.join("a"), cluster.join("b")]
+    _lose(link, cluster, "settings")
+    assert _found(link, cluster) in {node.secret.encode() for node in nodes}
+    nodes.append(cluster.join("c"))
+    eventually(lambda: len({node.secret for node in nodes}) == 1)
+    check_equal(cluster)
+
+
+def _found(link: Link, cluster: Cluster) -> bytes:
+    """Give the secret once it is there."""
+    shared = Shared(link, cluster.name, 3)
+    eventually(lambda: link.insist(lambda: shared.find("secret"), 30))
+    return link.insist(lambda: shared.find("secret"), 30) or b""
+
+
+@pytest.mark.spec("K-03", "K-07")
+def test_nodes_that_run_take_over_settings_that_another_node_has_made_anew(cluster: Cluster, link: Link) -> None:
+    """By the secret there nodes know each other, and send on what is the other one's to do."""
+    nodes = [cluster.join("a"), cluster.join("b")]
+    link.insist(lambda: Shared(link, cluster.name, 3).write("secret", b"new"), 30)
+    eventually(lambda: {node.secret for node in nodes} == {"new"})
+    desks = [ChunkedSubscribers(Client(node)) for node in nodes]
+    desks[0].run.start()
+    places = [desk.register(f"{number}", "here").sequence for number, desk in enumerate(desks)]
+    assert places == [1, 2]

@@ -155,6 +155,19 @@ def test_a_changed_file_is_read_again_a_second_later(file: Path) -> None:
     assert is_known(tokens, "n" * 32)
 
 
+@pytest.mark.spec("K-02", "K-07")
+def test_nodes_are_known_by_the_secret_that_their_cluster_has_now(file: Path) -> None:
+    """It is another one where that was lost."""
+    tokens, secrets = Tokens(file), ["first"]
+    tokens.admit_nodes(lambda: secrets[-1])
+    assert is_known(tokens, "first")
+    secrets.append("second")
+    assert is_known(tokens, "second")
+    assert not is_known(tokens, "first")
+    secrets.append("")
+    assert not is_known(tokens, "")
+
+
 @pytest.mark.parametrize("bad", ["", "- {name: new}", "::", None])
 def test_a_bad_new_file_leaves_the_tokens_as_they_were(
     file: Path, bad: str | None, caplog: pytest.LogCaptureFixture
