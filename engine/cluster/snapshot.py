@@ -1,16 +1,19 @@
 """Snapshots of partitions: a copy of a node's file at one position, kept by the journal servers (spec: K-08).
 
-A snapshot counts once it was read back and found to be what was copied; its manifest is written then. Each partition
-has two objects by turns, so that the one before stays for a node that is reading it.
+A snapshot counts once it was read back and found to be what was copied; its manifest is written then. Each is an object
+of its own, so that a node that hung while it wrote one spoils no other. The one before stays, for a node that is
+reading it.
 """
 
 import asyncio
 import os
 import sqlite3
+from base64 import b64decode
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import msgspec
 import nats.js.errors
@@ -26,7 +29,6 @@ from dex.engine.sqlite.errors import translated
 from dex.wcl.errors import FailedPrecondition, Unavailable
 
 _CHUNK_BYTES = 1024 * 1024
-_NAMES = ("a", "b")
 _ANSWER_SECONDS = 15.0
 _LEAST_SECONDS = 60.0
 _BYTES_PER_SECOND = 1_000_000
@@ -109,7 +111,21 @@ class SnapshotStore:
                 f"the snapshot of partition {manifest.partition} was read back otherwise than written: {problem}",
                 "look at the disks of the journal servers, and take it again",
             )
-        return await self._count(manifest, instead_of)
+        counts = await self._count(manifest, instead_of)
+        await self._clean(counts)
+        return counts
+
+    async def _clean(self, counts: Manifest) -> None:
+        """Delete all snapshots of a partition but the one that counts and the one before."""
+        kept = {counts.name, counts.before.name if counts.before is not None else ""}
+        metas = f"$O.{self._bucket}.M."
+        found = await self._link.js.stream_info(f"OBJ_{self._bucket}", subjects_filter=f"{metas}>")
+        for subject in found.state.subjects or {}:
+            name = b64decode(subject.removeprefix(metas), altchars=b"-_").decode()
+            if name.startswith(f"{counts.partition}-") and name not in kept:
+                info = await (await self._store()).get_info(name, show_deleted=True)
+                for purged in (f"$O.{self._bucket}.C.{info.nuid}", subject):
+                    await self._link.js.purge_stream(f"OBJ_{self._bucket}", subject=purged)
 
     async def problem(self, manifest: Manifest) -> str | None:
         """Read a snapshot and give what is wrong with it."""
@@ -230,7 +246,6 @@ def _key(partition: int) -> str:
     return f"snapshot.{partition}"
 
 
-def next_name(partition: int, newest: Manifest | None) -> str:
-    """Give the name for the next snapshot of a partition: the one that the newest does not have."""
-    first, second = (f"{partition}-{name}" for name in _NAMES)
-    return second if newest is not None and newest.name == first else first
+def new_name(partition: int) -> str:
+    """Give a name for a snapshot of a partition that no other has."""
+    return f"{partition}-{uuid4().hex}"

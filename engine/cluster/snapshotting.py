@@ -20,7 +20,7 @@ from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
-from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, next_name
+from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, new_name
 from dex.wcl.errors import DexError, Unavailable
 
 _log = logging.getLogger("dex.cluster")
@@ -148,7 +148,7 @@ class Snapshotting:
                 f"{told}; this node has applied position {copy.position}", "try again when it has caught up"
             )
         fresh = self._manifest(newest.partition, copy, newest)
-        fresh = msgspec.structs.replace(fresh, name=newest.name, before=newest.before)
+        fresh = msgspec.structs.replace(fresh, before=newest.before)
         counts = await self._store.put(fresh, path, instead_of=newest)
         _log.warning("%s; it was taken again", told)
         return counts
@@ -156,7 +156,7 @@ class Snapshotting:
     def _manifest(self, partition: int, copy: Copy, newest: Manifest | None) -> Manifest:
         return Manifest(
             partition=partition,
-            name=next_name(partition, newest),
+            name=new_name(partition),
             cluster_id=self._cluster_id,
             node=self._settings.node,
             before=None if newest is None else msgspec.structs.replace(newest, before=None),

@@ -7,6 +7,7 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.cluster.placing import partition_of
+from dex.engine.cluster.snapshot import copy_file
 from dex.wcl.errors import FailedPrecondition
 from tests.clusters import new_cluster, owner_of, running_servers
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
@@ -182,6 +183,41 @@ def test_a_node_says_why_no_snapshot_will_do(cluster):
     purged = rf"parts are missing; {begins}.*dex cluster sn"
     with pytest.raises(FailedPrecondition, match=purged):
         cluster.join("b")
+
+
+def _objects(node):
+    """Tell how many snapshots the journal servers have, and in how many parts."""
+    bucket = f"{node.settings.name}-snapshots"
+
+    def count(kind):
+        info = node._link.js.stream_info(f"OBJ_{bucket}", subjects_filter=f"$O.{bucket}.{kind}.>")
+        return len(node._link.call(info, 10).state.subjects or {})
+
+    return count("M"), count("C")
+
+
+@pytest.mark.spec("K-08")
+def test_a_node_that_hung_while_it_took_a_snapshot_spoils_none(cluster, tmp_path):
+    """Another one has taken a later snapshot meanwhile, and the journal is purged below that."""
+    hung, store = _alone(cluster)._snapshotting, store_on(cluster.nodes["a"])
+    copy = copy_file(hung._partitions[HERE].engine.path, tmp_path / "copy")
+    late = hung._manifest(HERE, copy, None)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    newest = cluster.join("b").snapshot()[HERE]
+    assert hung._link.call(hung._store.put(late, tmp_path / "copy"), 30) == newest
+    cluster.join("c")
+    check_equal(cluster)
+
+
+@pytest.mark.spec("K-08")
+def test_of_each_partition_two_snapshots_stay(cluster):
+    node = _alone(cluster)
+    store = store_on(node)
+    for i in range(4):
+        store.put(f"k{i}", "v")
+        node.snapshot()
+    assert _objects(node) == (2 + 1, 2 + 1)  # nothing is written in the other partition
 
 
 @pytest.mark.spec("K-08")
