@@ -31,7 +31,7 @@ from dex.cli.shell.lexer import ShellLexer
 from dex.cli.shell.meta import run_meta
 from dex.cli.shell.names import LiveNames, target_exists
 from dex.cli.shell.results import Results
-from dex.cli.shell.toolbar import toolbar_text
+from dex.cli.shell.toolbar import target_text, toolbar_text
 from dex.cli.values import read_text
 from dex.wcl.commands import Freshness, ShowFreshness
 from dex.wcl.errors import DexError, InputError
@@ -198,7 +198,8 @@ class Shell:
         mode = self.mode
         if mode == "vi":
             mode += " insert" if get_app().vi_state.input_mode == InputMode.INSERT else " normal"
-        return toolbar_text(self.session.settings["data-dir"], self._freshness, mode, self.results.path)
+        target = target_text(self.session.endpoint, self.session.settings["data-dir"])
+        return toolbar_text(target, self._freshness, mode, self.results.path)
 
     def _ask_freshness(self) -> Freshness | None:
         """Ask the target how current it is; one that is not there yet is not made."""

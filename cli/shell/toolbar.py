@@ -9,10 +9,18 @@ MAX_TARGET = 40
 
 def toolbar_text(target: str, freshness: Freshness | None, mode: str, results: str | None) -> str:
     """Give the bar's text; `freshness` is None where the target holds nothing yet or does not answer."""
-    fields = [abbreviated(target), _freshness(freshness), mode]
+    fields = [target, _freshness(freshness), mode]
     if results is not None:
         fields.append(f"results go to {results}")
     return " " + " | ".join(fields) + " "
+
+
+def target_text(endpoint: str | None, directory: str) -> str:
+    """Give where commands go: a server, the first of several, or a directory."""
+    if endpoint is None:
+        return abbreviated(directory)
+    first, *others = endpoint.split(",")
+    return f"{first} and {len(others)} more" if others else first
 
 
 def abbreviated(directory: str, home: str | None = None) -> str:

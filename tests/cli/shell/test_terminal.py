@@ -15,6 +15,7 @@ from dex.engine.local import LocalEngine
 from dex.wcl.commands import PutRow
 from tests.cli.shell.conftest import DEFINE, Open, leave
 from tests.cli.shell.terminal import CTRL_C, CTRL_D, CTRL_R, DEX, ENTER, TAB, UP
+from tests.serveprocess import serving_process
 
 MANY = 100_000
 
@@ -55,6 +56,14 @@ def test_the_bar_tells_target_freshness_and_mode(open_shell: Open, answers: bool
     shell.run("DEFINE FEED a.b;")
     shell.until("~/data | position 1, up to date | emacs")
     leave(shell)
+
+
+@pytest.mark.spec("P-01", "K-07")
+def test_the_bar_tells_of_the_server_that_is_the_target(home: Path, open_shell: Open) -> None:
+    with serving_process(home) as server:
+        shell = open_shell(DEX_ENDPOINT=server.url, DEX_DATA_DIR=None)
+        shell.until(f"{server.url} | position 0, up to date | emacs")
+        leave(shell)
 
 
 @pytest.mark.spec("P-01")

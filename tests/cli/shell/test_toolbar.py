@@ -2,7 +2,7 @@
 
 import pytest
 
-from dex.cli.shell.toolbar import MAX_TARGET, abbreviated, toolbar_text
+from dex.cli.shell.toolbar import MAX_TARGET, abbreviated, target_text, toolbar_text
 from dex.wcl.commands import Freshness
 
 
@@ -22,6 +22,19 @@ def test_it_tells_target_freshness_and_mode(freshness: Freshness | None, text: s
 @pytest.mark.spec("P-01")
 def test_it_tells_where_results_go() -> None:
     assert toolbar_text("/data", None, "vi insert", "out.txt").endswith("| vi insert | results go to out.txt ")
+
+
+@pytest.mark.spec("P-01")
+@pytest.mark.parametrize(
+    ("endpoint", "text"),
+    [
+        (None, "/data"),
+        ("http://127.0.0.1:7171", "http://127.0.0.1:7171"),
+        ("https://a:7171,https://b:7171,https://c:7171", "https://a:7171 and 2 more"),
+    ],
+)
+def test_the_target_is_a_server_where_one_is_named(endpoint: str | None, text: str) -> None:
+    assert target_text(endpoint, "/data") == text
 
 
 @pytest.mark.spec("P-01")
