@@ -4,7 +4,7 @@ import os
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -75,15 +75,20 @@ class Session:
         Raises:
             Refused: the target is a server.
         """
-        from dex.engine.local import LocalEngine
+        self.refuse_server()
+        return cast("LocalEngine", self.engine)
 
-        engine = self.engine
-        if not isinstance(engine, LocalEngine):
+    def refuse_server(self) -> None:
+        """Fail where the target is a server.
+
+        Raises:
+            Refused: naming it.
+        """
+        if self.endpoint is not None:
             raise Refused(
                 f"this command works on an embedded engine, and the target is {self.endpoint}",
                 "run it where the data directory is, with --data-dir; a server does this work by itself",
             )
-        return engine
 
     @cached_property
     def endpoint(self) -> str | None:

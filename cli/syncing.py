@@ -100,7 +100,9 @@ def open_sync(session: Session, level: int | None = logging.WARNING) -> Iterator
     Raises:
         InputError: the configuration is wrong.
         Unavailable, FailedPrecondition: a store is.
+        Refused: the target is a server.
     """
+    session.refuse_server()
     config = sync_config(session)
     with _need_driver():
         from dex.engine.sync.service import Sync

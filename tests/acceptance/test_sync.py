@@ -180,6 +180,14 @@ def test_a_traceback_that_is_asked_for_does_not_show_the_dsn(shop: Dex, database
     assert (done.returncode, "Traceback" in done.stderr, SECRET in done.stderr) == (4, True, False)
 
 
+@pytest.mark.spec("Y-25", "X-03")
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_what_a_server_does_by_itself_is_refused_there_without_asking_for_a_configuration(dex: Dex, verb: str) -> None:
+    done = dex("sync", verb, "--endpoint", "http://127.0.0.1:9")
+    assert done.code == 1
+    assert "the target is http://127.0.0.1:9; run it where the data directory is" in done.err
+
+
 @pytest.mark.spec("Y-25")
 def test_watch_writes_a_line_for_each_look_into_a_pipe(shop: Dex) -> None:
     """Until Ctrl-C; with --fail-over it ends by itself."""

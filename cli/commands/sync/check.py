@@ -25,6 +25,7 @@ def run(ctx: Ctx) -> None:
     shown with the Attributes of your Flow definitions.
     """
     session = ctx.obj
+    session.refuse_server()
     config = sync_config(session)
     found = check_stores(config)
     session.out.result([*_mapped(session, config, found)])
