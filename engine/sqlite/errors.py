@@ -57,7 +57,7 @@ def corrupt(path: Path, detail: str) -> Refused:
     """Give the error for a file that is damaged or not ours."""
     return Refused(
         f"{path} is damaged or is not a dex database ({detail})",
-        "restore it from a backup, or name another --data-dir",
+        "restore it from a backup, or name another --data-dir; a node of a cluster reads all anew into an empty one",
         path=str(path),
         reason="corrupt",
     )

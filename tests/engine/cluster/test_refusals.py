@@ -56,6 +56,15 @@ def test_a_data_directory_whose_cluster_was_edited(used):
     assert right in caught.value.remedy
 
 
+@pytest.mark.spec("K-08", "X-03")
+def test_a_file_of_a_node_that_is_damaged(used):
+    """A node needs no backup: all of it is with the others."""
+    for path in (used.folder / "a" / "partition-0").iterdir():
+        path.write_bytes(b"this is a letter to a friend\n" * 200)
+    with pytest.raises(Refused, match=r"dex.db is damaged.*a node of a cluster reads all anew into an empty one"):
+        used.join("a")
+
+
 @pytest.mark.spec("K-03", "X-03")
 @pytest.mark.parametrize(
     "text",
