@@ -104,7 +104,8 @@ def _attempt(name: str, check: Check, target: Target) -> tuple[Result, Exception
 
 
 def _engine(target: Target) -> str:
-    return f"{len(target.engine.execute(ShowStateStores()))} stores"
+    found = len(target.engine.execute(ShowStateStores()))
+    return f"{found} store{'' if found == 1 else 's'}"
 
 
 def _wcl(target: Target) -> str:

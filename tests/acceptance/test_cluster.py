@@ -16,6 +16,7 @@ from dex.engine.cluster.link import Link
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.stream import Message
 from tests.acceptance.conftest import Dex
+from tests.clusterprocesses import process_cluster
 from tests.clusters import running_servers
 from tests.serveprocess import ServeProcess
 
@@ -114,6 +115,25 @@ def _status(dex: Dex, endpoint: str) -> None:
 def _owners(dex: Dex, endpoint: str) -> set[str | None]:
     partitions = dex.ok("cluster", "status", "--endpoint", endpoint).json["partitions"]
     return {partition["owner"] for partition in partitions}
+
+
+@pytest.mark.spec("K-09")
+def test_a_watch_goes_on_while_the_node_that_it_asks_is_started_anew(dex: Dex) -> None:
+    with running_servers() as servers, process_cluster(servers, ("a",)) as cluster:
+        watching = dex.start("cluster", "status", "--watch", "-o", "ndjson", "--endpoint", cluster.endpoint)
+        try:
+            assert watching.stdout is not None
+            assert json.loads(watching.stdout.readline())["answered_by"] == "a"
+            cluster["a"].kill()
+            _read_until(watching, "connection refused")
+            cluster["a"].start().wait_until_ready()
+            assert json.loads(watching.stdout.readline())["answered_by"] == "a"
+            watching.send_signal(signal.SIGINT)
+            watching.communicate(timeout=_PATIENCE)
+            assert watching.returncode == 130
+        finally:
+            watching.kill()
+            watching.communicate(timeout=_PATIENCE)
 
 
 @pytest.mark.spec("K-07", "K-09", "X-03")

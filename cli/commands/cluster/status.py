@@ -8,6 +8,7 @@ import typer
 
 from dex.cli.session import Ctx, Session
 from dex.wcl.commands.cluster import ClusterNode, ClusterPartition, ClusterStatus, ShowCluster
+from dex.wcl.errors import Unavailable
 
 EXAMPLES = """
 dex cluster status --endpoint http://10.0.0.1:7171
@@ -27,13 +28,18 @@ def run(
 
     Any node answers. `behind` is how many committed positions a node has not applied yet, for each node that answered;
     the owner of a partition works its Flows. The exit code is 0 whenever a node answers, also where others do not, or
-    the journal: a script looks at `alive`, `owner`, `fault` and `journal` of the JSON.
+    the journal: a script looks at `alive`, `owner`, `fault` and `journal` of the JSON. Once a node has answered,
+    --watch goes on where none does, and says so.
     """
     session = ctx.obj
     _show(session, session.engine.execute(ShowCluster()))
     while watch:
         time.sleep(_SECONDS)
-        status = session.engine.execute(ShowCluster())
+        try:
+            status = session.engine.execute(ShowCluster())
+        except Unavailable as error:  # as while the node that is asked is started anew
+            session.tell(str(error))
+            continue
         session.out.raw(_between(session.form))
         _show(session, status)
 
@@ -49,7 +55,7 @@ def _show(session: Session, status: ClusterStatus) -> None:
 def _tables(session: Session, status: ClusterStatus) -> None:
     out = session.out
     if not status.journal:
-        session.tell(f"the journal servers do not answer {status.answered_by}; this is what it knew last")
+        session.tell(f"the journal servers do not answer node {status.answered_by}; this is what it knew last")
     out.items([{"node": node.name, "url": node.url, "state": _state(node)} for node in status.nodes], _NODE)
     out.line("")
     answered = [node.name for node in status.nodes if node.alive]
