@@ -200,6 +200,9 @@ class LocalEngine:
     secret = ""
     """An embedded engine has no other nodes."""
 
+    sync = None
+    """It leaves sync to who opened it."""
+
     def serve_at(self, _url: str) -> None:
         """Work the Steps of the Flow types that are known, from now on: others will use this engine by a server."""
         self.flows.worker.start()

@@ -44,6 +44,20 @@ class Engine(Protocol):
         """Release files and threads; a closed engine raises Unavailable."""
 
 
+class SyncSeen(Protocol):
+    """What a process tells of its part in Attribute Store sync. `error` is what ended it before its time."""
+
+    error: str | None
+
+    @property
+    def state(self) -> str:
+        """Whether this process writes (owner), or would once another one ends (standby)."""
+
+    @property
+    def stores(self) -> list[str]:
+        """The names of the stores."""
+
+
 class Node(Engine, Protocol):
     """An engine that a server stands before: it also tells how it is."""
 
@@ -54,6 +68,10 @@ class Node(Engine, Protocol):
     @property
     def secret(self) -> str:
         """By which the other nodes of a cluster know each other; empty where there are none."""
+
+    @property
+    def sync(self) -> SyncSeen | None:
+        """Its part in sync, where it syncs by itself."""
 
     def serve_at(self, url: str) -> None:
         """Begin the work that belongs to the engine; others reach it at `url` from now on.

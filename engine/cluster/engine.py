@@ -42,7 +42,7 @@ from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
-    from dex.engine.cluster.syncing import PartitionSync
+    from dex.engine.cluster.syncing import NodeSync, PartitionSync
     from dex.engine.flows.registry import Registry
     from dex.engine.sync.config import SyncConfig
 
@@ -363,6 +363,15 @@ class ClusterEngine:
 
             lease = PartitionLease(self.ownership.lease(part.number), self.settings.name, part.number)
             self._syncing[part.number] = PartitionSync(part.engine.flows.parts, self._sync_config(), lease)
+
+    @property
+    def sync(self) -> "NodeSync | None":
+        """This node's part in sync; None without a configuration."""
+        if self._sync_config is None:
+            return None
+        from dex.engine.cluster.syncing import NodeSync
+
+        return NodeSync(self._sync_config, self._syncing)
 
     def probe(self, seconds: float) -> None:
         """Look whether every partition's journal can be written and is applied here.

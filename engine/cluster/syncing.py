@@ -2,6 +2,8 @@
 
 import logging
 import threading
+from collections.abc import Callable, Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -44,3 +46,23 @@ class PartitionSync:
                 self._stop.wait(_RETRY_SECONDS)
             finally:
                 sync.close()
+
+
+class NodeSync:
+    """What a node tells of its part in sync, which is that of the partitions it owns; `error` is never set."""
+
+    error: str | None = None
+
+    def __init__(self, config: Callable[[], SyncConfig], running: Mapping[int, PartitionSync]) -> None:
+        self._config = config
+        self._running = running
+
+    @property
+    def state(self) -> str:
+        """Whether it writes for some partition (owner), or would once it owns one (standby)."""
+        return "owner" if self._running else "standby"
+
+    @cached_property
+    def stores(self) -> list[str]:
+        """The names of the stores."""
+        return list(self._config().stores)

@@ -53,10 +53,11 @@ def make_app(
 
     `connections` tells how many are open, for the metrics.
     """
+    seen = syncing or dispatcher.engine.sync
     metrics = Metrics(dispatcher, connections, syncing)
-    health = Health(dispatcher, syncing)
+    health = Health(dispatcher, seen)
     failures = RecentFailures(SystemClock())
-    page = StatusPage(dispatcher, failures, syncing)
+    page = StatusPage(dispatcher, failures, seen)
 
     def request(may: Callable[[Scope], None]) -> Request:
         return Request(dispatcher, may, health, metrics, page, _document)

@@ -11,7 +11,7 @@ from dex.engine.sqlite.connection import SCHEMA_VERSION
 from dex.wcl.errors import DexError, Unavailable
 
 if TYPE_CHECKING:
-    from dex.engine.server.syncing import Syncing
+    from dex.engine.protocol import SyncSeen
 
 # Anybody may ask, and each answer costs a commit.
 _VALID_SECONDS = 1.0
@@ -29,7 +29,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
 class Health:
     """Looks whether the journal can be written and sync runs, at most once a second. Belongs to one event loop."""
 
-    def __init__(self, dispatcher: Dispatcher, syncing: "Syncing | None" = None) -> None:
+    def __init__(self, dispatcher: Dispatcher, syncing: "SyncSeen | None" = None) -> None:
         self._dispatcher = dispatcher
         self._syncing = syncing
         self._looking = asyncio.Lock()

@@ -19,7 +19,7 @@ from dex.wcl.commands.overview import AGE_LIMITS_SECONDS, MOST_COUNTED, Overview
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from dex.engine.server.syncing import Syncing
+    from dex.engine.protocol import SyncSeen
 
 _FOLDER = Path(__file__).with_name("page")
 # However many look, and however much there is to count: at most a tenth of the time goes into looking.
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
 class StatusPage:
     """Renders the page from a look at the engine, which many requests share. Belongs to one event loop."""
 
-    def __init__(self, dispatcher: Dispatcher, failures: RecentFailures, syncing: "Syncing | None") -> None:
+    def __init__(self, dispatcher: Dispatcher, failures: RecentFailures, syncing: "SyncSeen | None") -> None:
         self._dispatcher = dispatcher
         self._failures = failures
         self._syncing = syncing

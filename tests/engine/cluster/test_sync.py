@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import httpx
 import pytest
 
 from dex.engine.client import Client
@@ -85,3 +86,18 @@ def test_writes_fit_the_lease_of_the_partition_whatever_lease_the_configuration_
         client = Client(cluster.nodes["a"])
         client.start_flow(Order, FLOWS[0], options=synced_to("orders").with_attribute(TOTAL, 7))
         until(lambda: totals(database) == {FLOWS[0]: 7})
+
+
+@pytest.mark.spec("K-01", "K-05")
+def test_a_node_tells_of_its_part_in_sync(journal_servers: JournalServers, database: Database) -> None:
+    """It writes while it owns a partition."""
+    database.execute(TABLES)
+    options = {"registry": registry, "attribute_stores": ["orders"], "sync_config": config_of(database.dsn)}
+    with new_cluster(journal_servers, ("a",), settings={"lease_seconds": 2.0}, **options) as cluster:
+        until(lambda: len(owned(cluster, "a")) == 2)
+        cluster.join("b")
+        with httpx.Client(base_url=cluster.urls["a"], timeout=30, trust_env=False) as http:
+            assert http.get("/readyz").json()["sync"] == "owner"
+            assert "all written" in http.get("/").text
+            cluster.nodes["a"].hand_over()
+            until(lambda: http.get("/readyz").json()["sync"] == "standby")
