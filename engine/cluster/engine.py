@@ -216,9 +216,11 @@ class ClusterEngine:
 
     def _define(self, command: DefineStateStore) -> Any:
         """Define a store of a name that may be new, once this node knows all names there are."""
-        with self._naming.alone(command.name, self._timeout):
+        with self._naming.alone(command.name, self._timeout) as check:
             self._hear_of_all()
-            return self._partition(command).execute(command)
+            part = self._partition(command)
+            check()
+            return part.execute(command)
 
     def _hear_of_all(self) -> None:
         """Wait until this node knows all names that were given before.

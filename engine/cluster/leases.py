@@ -83,6 +83,11 @@ class Lease:
         """Tell whether this process surely holds the key."""
         return time.monotonic() < self.until
 
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether this process holds the key for a while yet, as its renewals have come through."""
+        return self.until - time.monotonic() > self.seconds / 2
+
     async def take(self, holder: Holder, *, expected: int) -> bool:
         """Take the key where its revision is still the expected one, at which nobody held it.
 
@@ -147,8 +152,8 @@ class Leases:
         return Lease(self, key)
 
     @asynccontextmanager
-    async def held(self, key: str, holder: Holder) -> AsyncIterator[bool]:
-        """Hold a key meanwhile, or tell that somebody else does.
+    async def held(self, key: str, holder: Holder) -> AsyncIterator[Lease | None]:
+        """Hold a key meanwhile, or give None where somebody else does. It may be lost before the end.
 
         Raises:
             TimeoutError, NatsError: as `Lease.take`.
@@ -156,11 +161,11 @@ class Leases:
         found = await self.read(key)
         lease = self.lease(key)
         if found.holder is not None or not await lease.take(holder, expected=found.revision):
-            yield False
+            yield None
             return
         keeping = asyncio.create_task(self._keep(lease, holder))
         try:
-            yield True
+            yield lease
         finally:
             keeping.cancel()
             with suppress(*LINK_ERRORS):

@@ -5,12 +5,12 @@ A store lives with its feed, so that two nodes could place two stores of one nam
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from uuid import uuid4
 from zlib import crc32
 
-from dex.engine.cluster.leases import Holder, Leases
+from dex.engine.cluster.leases import Holder, Lease, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.wcl.errors import Unavailable
 
@@ -27,8 +27,11 @@ class Naming:
         self._node = node
 
     @contextmanager
-    def alone(self, name: str, seconds: float) -> Iterator[None]:
+    def alone(self, name: str, seconds: float) -> Iterator[Callable[[], None]]:
         """Be the only one of all nodes to make a store of this name meanwhile.
+
+        Gives what is to be called right before it is made: it raises Unavailable where another node may be at it by
+        then, as what was asked for before took too long.
 
         Raises:
             Unavailable: others are at it for longer than some seconds, or the journal servers do not answer.
@@ -36,25 +39,32 @@ class Naming:
         held = AsyncExitStack()
         try:
             try:
-                self._link.call(self._take(held, name, time.monotonic() + seconds), seconds + _MARGIN_SECONDS)
+                taking = self._take(held, name, time.monotonic() + seconds)
+                lease = self._link.call(taking, seconds + _MARGIN_SECONDS)
             except LINK_ERRORS as error:
                 raise Unavailable(
                     f"the name {name!r} could not be taken from the journal servers: {in_words(error)}",
                     "try again later",
                 ) from error
-            yield
+
+            def check() -> None:
+                if not lease.is_kept:
+                    raise Unavailable(f"the name {name!r} was taken for too long; nothing was made", "try again")
+
+            yield check
         finally:
             self._link.submit(held.aclose())
 
-    async def _take(self, held: AsyncExitStack, name: str, deadline: float) -> None:
+    async def _take(self, held: AsyncExitStack, name: str, deadline: float) -> Lease:
         # Any text can be a name, and only some can be keys; two names that share a key wait for each other.
         key = f"name.{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
         holder = Holder(node=self._node, url="", process=uuid4().hex)
         failed: BaseException | None = None
         while time.monotonic() < deadline:
             try:
-                if await held.enter_async_context(self._leases.held(key, holder)):
-                    return
+                lease = await held.enter_async_context(self._leases.held(key, holder))
+                if lease is not None:
+                    return lease
             except LINK_ERRORS as error:
                 failed = error
             await asyncio.sleep(_RETRY_SECONDS)

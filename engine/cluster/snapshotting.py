@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import msgspec
 
-from dex.engine.cluster.leases import Holder, Leases
+from dex.engine.cluster.leases import Holder, Lease, Leases
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
@@ -102,21 +102,21 @@ class Snapshotting:
         since = part.writer.applied - (newest.position if newest is not None else 0)
         if since < self._settings.snapshot_positions:
             return
-        async with self._lease(part) as is_mine:
-            if is_mine:
+        async with self._lease(part) as lease:
+            if lease is not None:
                 await self._take_as_holder(part)
 
     async def _take(self, part: Partition, deadline: float) -> Manifest:
         """Take a snapshot as soon as no other node does."""
         while time.monotonic() < deadline:
-            async with self._lease(part) as is_mine:
-                if is_mine:
+            async with self._lease(part) as lease:
+                if lease is not None:
                     return await self._take_as_holder(part)
             await asyncio.sleep(_RETRY_SECONDS)
         raise TimeoutError
 
-    def _lease(self, part: Partition) -> AbstractAsyncContextManager[bool]:
-        """Hold the lease of a partition's snapshots meanwhile, or tell that another node does."""
+    def _lease(self, part: Partition) -> AbstractAsyncContextManager[Lease | None]:
+        """Hold the lease of a partition's snapshots meanwhile, or give None where another node does."""
         return self._leases.held(f"snapshot.{part.number}", self._holder)
 
     async def _take_as_holder(self, part: Partition) -> Manifest:
