@@ -101,6 +101,7 @@ class SnapshotStore:
         Raises:
             Unavailable: what was read back is not what was copied.
         """
+        await self.make()  # somebody may have deleted it
         store = await self._store()
         options = api.ObjectMetaOptions(max_chunk_size=_CHUNK_BYTES)
         with path.open("rb") as file:

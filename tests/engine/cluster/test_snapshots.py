@@ -8,7 +8,7 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.snapshot import copy_file
-from dex.wcl.errors import FailedPrecondition
+from dex.wcl.errors import FailedPrecondition, Unavailable
 from tests.clusters import new_cluster, owner_of, running_servers
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
 
@@ -207,6 +207,29 @@ def test_a_node_that_hung_while_it_took_a_snapshot_spoils_none(cluster, tmp_path
     newest = cluster.join("b").snapshot()[HERE]
     assert hung._link.call(hung._store.put(late, tmp_path / "copy"), 30) == newest
     cluster.join("c")
+    check_equal(cluster)
+
+
+def _positions(node):
+    """Give where snapshots are taken, nothing where they cannot be."""
+    try:
+        return [manifest.position for manifest in node.snapshot()]
+    except Unavailable:
+        return []
+
+
+@pytest.mark.spec("K-08")
+def test_snapshots_that_were_all_lost_are_taken_again(cluster, monkeypatch):
+    """Somebody has deleted the stream that they are in; a new one has no leader for a moment."""
+    monkeypatch.setattr("dex.engine.cluster.snapshot._ANSWER_SECONDS", 1.0)
+    node = _alone(cluster)
+    store = store_on(node)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    before = node.snapshot()
+    node._link.call(node._link.js.delete_stream(f"OBJ_{node.settings.name}-snapshots"), 10)
+    eventually(lambda: _positions(node) == [manifest.position for manifest in before])
+    cluster.join("b")
     check_equal(cluster)
 
 
