@@ -364,7 +364,7 @@ class ClusterEngine:
             from dex.engine.cluster.syncing import PartitionSync
 
             lease = PartitionLease(self.ownership.lease(part.number), self.settings.name, part.number)
-            self._syncing[part.number] = PartitionSync(part.engine.flows.parts, self._sync_config(), lease)
+            self._syncing[part.number] = PartitionSync(part.engine.flows.parts, self._sync_config, lease)
 
     @property
     def sync(self) -> "NodeSync | None":

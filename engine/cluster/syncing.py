@@ -20,10 +20,9 @@ _RETRY_SECONDS = 5.0
 class PartitionSync:
     """Writes to the stores of a configuration in a thread of its own, from now until `stop`."""
 
-    def __init__(self, parts: Parts, config: SyncConfig, lease: PartitionLease) -> None:
+    def __init__(self, parts: Parts, config: Callable[[], SyncConfig], lease: PartitionLease) -> None:
         self._parts = parts
-        # A write must end within the lease that there is, which is the partition's.
-        self._config = msgspec.structs.replace(config, lease_duration=lease.seconds)
+        self._config = config
         self._lease = lease
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="dex-sync", daemon=True)
@@ -35,17 +34,26 @@ class PartitionSync:
         self._thread.join()
 
     def _run(self) -> None:
-        """Sync; where a store cannot be opened, try again: its partition has no other node to do it."""
+        """Sync; where that cannot be begun, try again: the partition has no other node to do it.
+
+        The configuration may have a fault by now, or a store not be reached.
+        """
         while not self._stop.is_set():
-            sync = Sync(self._parts, self._config, self._lease)
             try:
-                sync.open()
-                sync.run(self._stop)
+                self._sync()
             except DexError as error:
                 _log.warning("%s", error)
                 self._stop.wait(_RETRY_SECONDS)
-            finally:
-                sync.close()
+
+    def _sync(self) -> None:
+        # A write must end within the lease that there is, which is the partition's.
+        config = msgspec.structs.replace(self._config(), lease_duration=self._lease.seconds)
+        sync = Sync(self._parts, config, self._lease)
+        try:
+            sync.open()
+            sync.run(self._stop)
+        finally:
+            sync.close()
 
 
 class NodeSync:

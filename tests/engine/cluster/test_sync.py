@@ -9,6 +9,7 @@ from dex.engine.client import Client
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.flows.registry import Registry
 from dex.engine.sync.config import SyncConfig, SyncRetryPolicy
+from dex.wcl.errors import InputError
 from tests.clusters import Cluster, journal_servers, new_cluster
 from tests.engine.sync.conftest import store_config
 from tests.engine.sync.worker.flow import TOTAL, Order, synced_to
@@ -72,6 +73,28 @@ def test_rows_follow_the_flows_whoever_owns_their_partition(
         later = dict(database.rows("SELECT (cluster_id, scope)::text, fencing_token FROM dexzd_attribute_sync_fencing"))
         assert all(later[scope] >= token for scope, token in tokens.items())
         assert max(later.values()) > max(tokens.values())
+
+
+@pytest.mark.spec("K-05", "Y-16")
+def test_an_owner_whose_configuration_has_a_fault_just_then_writes_once_that_is_mended(
+    journal_servers: JournalServers, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read whenever a partition is taken over, and somebody may be editing it."""
+    monkeypatch.setattr("dex.engine.cluster.syncing._RETRY_SECONDS", 0.02)
+    database.execute(TABLES)
+    faults = [InputError("sync.yaml:1: half of it is missing", "write the rest")] * 5
+
+    def config() -> SyncConfig:
+        if faults:
+            raise faults.pop()
+        return config_of(database.dsn)()
+
+    options = {"registry": registry, "attribute_stores": ["orders"], "sync_config": config}
+    with new_cluster(journal_servers, ("a",), settings={"lease_seconds": 2.0}, **options) as cluster:
+        client = Client(cluster.nodes["a"])
+        for number, flow_id in enumerate(FLOWS):
+            client.start_flow(Order, flow_id, options=synced_to("orders").with_attribute(TOTAL, number))
+        until(lambda: totals(database) == {flow_id: number for number, flow_id in enumerate(FLOWS)})
 
 
 @pytest.mark.spec("Y-17")
