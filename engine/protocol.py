@@ -10,6 +10,7 @@ from dex.wcl.errors import DexError
 if TYPE_CHECKING:
     from dex.engine.failures import Failure
     from dex.engine.vitals import Vitals
+    from dex.wcl.commands.sync import SyncTotals
 
 R = TypeVar("R")
 
@@ -58,6 +59,13 @@ class SyncSeen(Protocol):
         """The names of the stores."""
 
 
+class NodesSync(SyncSeen, Protocol):
+    """The same of an engine that syncs by itself."""
+
+    def metrics(self, totals: "SyncTotals") -> str:
+        """Give the five metrics of sync in Prometheus' text format; `totals` are of this moment."""
+
+
 class Node(Engine, Protocol):
     """An engine that a server stands before: it also tells how it is."""
 
@@ -70,7 +78,7 @@ class Node(Engine, Protocol):
         """By which the other nodes of a cluster know each other; empty where there are none."""
 
     @property
-    def sync(self) -> SyncSeen | None:
+    def sync(self) -> NodesSync | None:
         """Its part in sync, where it syncs by itself."""
 
     def serve_at(self, url: str) -> None:

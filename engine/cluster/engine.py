@@ -42,7 +42,7 @@ from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import DexError, Refused, Unavailable
 
 if TYPE_CHECKING:
-    from dex.engine.cluster.syncing import NodeSync, PartitionSync
+    from dex.engine.cluster.syncing import NodeSync
     from dex.engine.flows.registry import Registry
     from dex.engine.sync.config import SyncConfig
 
@@ -83,7 +83,7 @@ class ClusterEngine:
         self.secret = ""
         self._is_closed = False
         self._sync_config = sync_config
-        self._syncing: dict[int, PartitionSync] = {}
+        self.sync: NodeSync | None = None
         self._keeping: Keeping
         self._forwarding = Forwarding()
         self._naming: Naming
@@ -123,6 +123,10 @@ class ClusterEngine:
             FailedPrecondition: the journal is not the one that this node belongs to.
         """
         _refuse_wildcard(url)
+        if self._sync_config is not None:
+            from dex.engine.cluster.syncing import NodeSync
+
+            self.sync = NodeSync(self._sync_config)
         self._files.enter_context(identity.lock(self.data_dir))
         self._link.open()
         monitors.check_sync(self.settings.servers)
@@ -354,26 +358,14 @@ class ClusterEngine:
     def _work_or_leave(self, part: Partition, owns: bool) -> None:  # told by Ownership alone
         """Work the Flows of a partition, and sync their Attributes, while this node owns it."""
         if not owns:
-            syncing = self._syncing.pop(part.number, None)
-            if syncing is not None:
-                syncing.stop()
+            if self.sync is not None:
+                self.sync.end(part.number)
             part.engine.leave_flows()
             return
         part.engine.flows.worker.start()
-        if self._sync_config is not None:
-            from dex.engine.cluster.syncing import PartitionSync
-
+        if self.sync is not None:
             lease = PartitionLease(self.ownership.lease(part.number), self.settings.name, part.number)
-            self._syncing[part.number] = PartitionSync(part.engine.flows.parts, self._sync_config, lease)
-
-    @property
-    def sync(self) -> "NodeSync | None":
-        """This node's part in sync; None without a configuration."""
-        if self._sync_config is None:
-            return None
-        from dex.engine.cluster.syncing import NodeSync
-
-        return NodeSync(self._sync_config, self._syncing)
+            self.sync.begin(part.number, part.engine.flows.parts, lease)
 
     def probe(self, seconds: float) -> None:
         """Look whether every partition's journal can be written and is applied here.

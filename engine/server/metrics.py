@@ -72,7 +72,9 @@ class Metrics:
     async def _sync(self) -> str:
         if self._syncing is not None:
             return self._syncing.metrics()
-        return as_seen_from_outside(await self._dispatcher.execute(ShowSyncTotals()))
+        totals = await self._dispatcher.execute(ShowSyncTotals())
+        node = self._dispatcher.engine.sync
+        return as_seen_from_outside(totals) if node is None else node.metrics(totals)
 
 
 class _Partitions:

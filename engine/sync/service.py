@@ -32,13 +32,18 @@ def check_stores(config: SyncConfig) -> dict[str, StoreSchema | DexError]:
 
 
 class Sync:
-    """The Attribute Stores of a configuration over the Flows of a data directory. Close it when done."""
+    """The Attribute Stores of a configuration over the Flows of a data directory. Close it when done.
 
-    def __init__(self, parts: Parts, config: SyncConfig, lease: SyncLease | None = None) -> None:
+    What it counts goes to `metrics`, by default its own.
+    """
+
+    def __init__(
+        self, parts: Parts, config: SyncConfig, lease: SyncLease | None = None, metrics: SyncMetrics | None = None
+    ) -> None:
         self._parts = parts
         self._config = config
         self._destinations = {name: Destination(store, config) for name, store in config.stores.items()}
-        self.metrics = SyncMetrics()
+        self.metrics = metrics or SyncMetrics()
         self._worker = SyncWorker(parts, config, self._destinations, self.metrics, lease)
 
     @property

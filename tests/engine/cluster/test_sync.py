@@ -122,5 +122,8 @@ def test_a_node_tells_of_its_part_in_sync(journal_servers: JournalServers, datab
         with httpx.Client(base_url=cluster.urls["a"], timeout=30, trust_env=False) as http:
             assert http.get("/readyz").json()["sync"] == "owner"
             assert "all written" in http.get("/").text
+            told = http.get("/metrics").text
+            assert 'dexzd_attribute_sync_write_failures_total{failure_kind="retryable"} 0.0' in told
+            assert "dexzd_attribute_sync_fenced_writes_total 0.0" in told
             cluster.nodes["a"].hand_over()
             until(lambda: http.get("/readyz").json()["sync"] == "standby")
