@@ -1,7 +1,8 @@
 """When snapshots are taken, by which node, and how much of the journal goes then (spec: K-08).
 
-Any node takes one of a partition once enough was committed since the last: the one that gets the partition's lease for
-it. The journal is purged below a snapshot that counts alone, and not where nodes may still be reading.
+Any node takes one of a partition once enough was committed since the last, or that is lost: the one that gets the
+partition's lease for it. The journal is purged below a snapshot that counts alone, and not where nodes may still be
+reading.
 """
 
 import asyncio
@@ -100,7 +101,9 @@ class Snapshotting:
         if newest is not None:
             self._newest[part.number] = newest
         since = part.writer.applied - (newest.position if newest is not None else 0)
-        if since < self._settings.snapshot_positions:
+        # No node could begin without a snapshot of what was purged, should its manifest be lost with the settings.
+        is_missed = newest is None and await part.stream.begins_at() > 1
+        if since < self._settings.snapshot_positions and not is_missed:
             return
         async with self._lease(part) as lease:
             if lease is not None:

@@ -259,6 +259,10 @@ class Stream:
         self.committed(seq)
         return seq
 
+    async def begins_at(self) -> int:
+        """Give the first message that is still there, or the next one where none is."""
+        return (await self._link.js.stream_info(self.name)).state.first_seq
+
     async def purge(self, until: int) -> None:
         """Delete what is up to a message, which a verified snapshot has."""
         if until > 0:

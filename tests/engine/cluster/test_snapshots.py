@@ -10,7 +10,7 @@ from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.snapshot import copy_file
 from dex.wcl.errors import FailedPrecondition, Unavailable
 from tests.clusters import new_cluster, owner_of, running_servers
-from tests.engine.cluster.conftest import check_equal, eventually, store_on
+from tests.engine.cluster.conftest import check_equal, eventually, on_servers, store_on
 
 HERE = partition_of("s", 2)
 """The partition of the store that the tests use."""
@@ -124,6 +124,23 @@ def test_a_snapshot_is_taken_by_itself_once_enough_was_committed_and_by_one_node
         store.put(f"k{i}", "v", {"u": i})
     eventually(lambda: all((node._snapshotting.position(HERE) or 0) >= 50 for node in nodes))
     assert [node._snapshotting.position(1 - HERE) for node in nodes] == [None, None]
+
+
+@pytest.mark.spec("K-08")
+def test_a_snapshot_whose_manifest_was_lost_is_taken_anew_where_the_journal_was_purged(
+    cluster, journal_servers, monkeypatch
+):
+    monkeypatch.setattr("dex.engine.cluster.snapshotting._LOOK_SECONDS", 0.05)
+    node = _alone(cluster)
+    store = store_on(node)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    taken = node.snapshot()
+    on_servers(journal_servers, lambda js: js.purge_stream(f"{cluster.name}-settings", subject="*.snapshot.*"))
+    store.put("more", "v", {"u": "more"})
+    eventually(lambda: (node._snapshotting.position(HERE) or 0) > taken[HERE].position)
+    cluster.join("b")
+    check_equal(cluster)
 
 
 @pytest.mark.spec("K-08")
