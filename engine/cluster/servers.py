@@ -4,6 +4,7 @@ They are configured as a cluster needs them, with a file of their own, routes an
 """
 
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -12,12 +13,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from dex.wcl.errors import DexError, Unavailable
 
 _PATIENCE_SECONDS = 30.0
+# Systems give connections ports of their own from above these.
+_PORTS = range(20_000, 32_000)
 SERVERS = ("journal-1", "journal-2", "journal-3")
 """Their names."""
 
@@ -189,10 +193,13 @@ def is_healthy(server: JournalServer) -> bool:
 
 
 def _free_ports(count: int) -> list[int]:
-    """Give ports that nobody uses now."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [int(each.getsockname()[1]) for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
+    """Give ports that nobody uses now, of those that no connection is given of itself before a server is there."""
+    found: list[int] = []
+    with ExitStack() as sockets:
+        for port in random.sample(_PORTS, len(_PORTS)):
+            with suppress(OSError):
+                sockets.enter_context(socket.create_server(("127.0.0.1", port)))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise Unavailable("too few ports are free for the journal servers", "end something that listens on 127.0.0.1")
