@@ -246,6 +246,8 @@ class ReplicatedWriter:
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
             found.append(apply_messages(connection, known, head, messages, self.stream.name))
+            # Before readers see these positions: beside the lead of those before, the next message would seem applied.
+            self.lead = found[-1].position - messages[-1].seq
             if found[-1].is_taken_over:
                 owners.append(owner(connection))
             return False

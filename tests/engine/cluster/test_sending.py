@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -123,3 +124,23 @@ def test_a_file_from_before_messages_had_several_records_is_gone_on_with(cluster
     Client(node).state_store("s").put("k2", "v")
     cluster.join("b")
     check_equal(cluster)
+
+
+@pytest.mark.spec("K-03", "S-11")
+def test_what_is_committed_and_not_applied_is_behind_at_once_after_a_message_of_many_records(cluster):
+    """Also before the node has taken note that it has applied that message, which its readers see by then."""
+    node = cluster.join("a")
+    store = store_on(node)
+    part = node.partitions[HERE]
+    eventually(lambda: node.ownership.owns(HERE))
+    with ThreadPoolExecutor(2) as aside:
+        with part.writer._reached:
+            many = aside.submit(node.execute_many, [_put(number) for number in range(100)])
+            eventually(lambda: store.get("k99") is not None)
+            before = part.stream.last_seq
+            one = aside.submit(store.put, "after", "v")
+            eventually(lambda: part.stream.last_seq > before)
+            found = store.get("k99")
+            assert store.get("after") is None
+            assert found.freshness.behind == 1
+        assert one.result().seq == many.result()[-1].seq + 1
