@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _REST_SECONDS = 0.2
-# Beyond these a node is too slow to own a partition: it applies several thousand messages a second.
+# Beyond these a node is too slow to own a partition: it applies several thousand records a second.
 _SLOW_SECONDS = 1.0
 _MOST_BEHIND = 10_000
 
@@ -63,6 +63,8 @@ class ReplicatedWriter:
         self.applied = 0
         self.message = 0
         self.lead = 0
+        # How many records a message has: the average of those read last.
+        self._records_each = 1.0
         self.writes = 0
         # Who owns the partition at the position that was applied.
         self.owner = Owner(0, "", "")
@@ -132,7 +134,8 @@ class ReplicatedWriter:
         """Whether this node cannot apply now what is committed, or not as fast as it comes."""
         since = self._applying_since
         is_slow = since is not None and time.monotonic() - since > _SLOW_SECONDS
-        return is_slow or self.hindered is not None or self.stream.last_seq - self.message > _MOST_BEHIND
+        behind = (self.stream.last_seq - self.message) * self._records_each
+        return is_slow or self.hindered is not None or behind > _MOST_BEHIND
 
     def take_over(self, record: OwnerChanged, seconds: float) -> None:
         """Tell all nodes that this one owns the partition, and wait until it has applied all that came before.
@@ -224,6 +227,7 @@ class ReplicatedWriter:
     async def _on_batch(self, messages: Sequence[Committed]) -> None:
         for message in messages:
             self._outbox.read(message.message_id)
+        self._records_each = sum(max(1, len(message.records)) for message in messages) / len(messages)
         loop = asyncio.get_running_loop()
         while True:
             try:
