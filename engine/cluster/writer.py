@@ -59,6 +59,7 @@ class ReplicatedWriter:
         # Why what is committed is not applied here now: the file is busy, or its disk full.
         self.hindered: Unavailable | None = None
         self._applying_since: float | None = None
+        self._is_closed = False
         self.fault: BaseException | None = None
         self.applied = 0
         self.message = 0
@@ -187,11 +188,12 @@ class ReplicatedWriter:
         return self._inner.lend(read)
 
     def close(self) -> None:
-        """End applying and close the file."""
+        """End applying and close the file; what comes later is not sent."""
+        self._is_closed = True
         for task in self._tasks:
             task.cancel()
         self._thread.shutdown()
-        self._outbox.abandon(may_be_applied("the engine is closed, and the write may still be committed"))
+        self._outbox.abandon(self._stopped_meanwhile())
         self._inner.close()
 
     def _encode(self, records: list[Record]) -> bytes:
@@ -209,7 +211,7 @@ class ReplicatedWriter:
             verdicts.give_missing(self._stopped_meanwhile())
 
     def _has_ended(self) -> bool:
-        return self.fault is not None
+        return self._is_closed or self.fault is not None
 
     def _begin_barrier(self, on_done: Callable[[Found], None]) -> None:
         self._send([(NOTHING, 0)], time.monotonic() + self._timeout, Verdicts(1, on_done))
@@ -284,6 +286,8 @@ class ReplicatedWriter:
         return may_be_applied(f"{self._stopped()}, and the write may be committed")
 
     def _stopped(self) -> str:
+        if self.fault is None:
+            return "the engine is closed"
         return f"this node does not go on with {self.stream.name}: {self.fault}"
 
 
