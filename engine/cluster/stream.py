@@ -32,7 +32,7 @@ _LOOK_SECONDS = 0.5
 _MOST_AT_ONCE = 1000
 _MOST_BYTES_AT_ONCE = 1024 * 1024
 _HEADER_BYTES = 1024
-_LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject")
+_LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject", "max_msg_size")
 _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
 
 
@@ -146,6 +146,7 @@ class Stream:
             max_bytes=-1,
             max_msgs=-1,
             max_msgs_per_subject=-1,
+            max_msg_size=-1,
             discard=api.DiscardPolicy.NEW,
             duplicate_window=_DUPLICATE_SECONDS,
             deny_delete=True,

@@ -159,14 +159,14 @@ def test_a_stream_that_somebody_purged_beyond_what_a_node_has(used, journal_serv
 
 
 @pytest.mark.spec("K-08")
-def test_a_stream_that_somebody_edited(used, journal_servers):
+@pytest.mark.parametrize("limit", ["max_msgs", "max_msg_size"])
+def test_a_stream_that_somebody_edited(used, journal_servers, limit):
     async def edit(js):
         config = (await js.stream_info(f"{used.name}-journal-0")).config
-        config.max_msgs = 100
-        await js.update_stream(config)
+        await js.update_stream(config.evolve(**{limit: 100}))
 
     on_servers(journal_servers, edit)
-    with pytest.raises(FailedPrecondition, match=r"max_msgs 100, and -1 is needed; somebody edited it"):
+    with pytest.raises(FailedPrecondition, match=rf"{limit} 100, and -1 is needed; somebody edited it"):
         used.join("a")
 
 
