@@ -12,7 +12,7 @@ from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.placing import partition_of
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.journal import encode_record
-from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, PutRow
+from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, GetRow, PutRow
 from dex.wcl.errors import Conflict
 from tests.engine.cluster.conftest import check_equal, eventually, store_on
 
@@ -34,7 +34,8 @@ def test_records_of_one_call_travel_together_each_with_its_position_on_every_nod
     assert part.writer.message - before < 10
     first = results[0].seq
     assert [result.seq for result in results] == list(range(first, first + 100))
-    assert [Client(b).state_store("s").get(f"k{n}", strict=True).freshness.behind for n in (0, 99)] == [0, 0]
+    rows = [b.execute(GetRow(store="s", key=key, strict=True)) for key in (b"k0", b"k99")]
+    assert [row.freshness.behind for row in rows] == [0, 0]
     check_equal(cluster)
 
 
