@@ -30,7 +30,7 @@ _log = logging.getLogger("dex.cluster")
 MESSAGE_ID = "Nats-Msg-Id"
 _TRY_SECONDS = 1.5
 _IN_PROCESS = 10158
-# A leader that is lost is replaced after four to eight seconds.
+# For so long a stream may take nothing at all: a leader that is lost is replaced after four to eight seconds.
 _PATIENCE_SECONDS = 12.0
 _LOOK_SECONDS = 0.25
 _MOST_RECORDS = 256
@@ -39,20 +39,25 @@ _BYTES_BESIDE = 16  # of a record in its message
 
 
 class Sending:
-    """A record to be sent in an epoch, 0 for none, and the place of its verdict."""
+    """A record to be sent in an epoch, 0 for none, until a deadline, and the place of its verdict."""
 
-    __slots__ = ("epoch", "place", "record", "until", "verdicts")
+    __slots__ = ("deadline", "epoch", "place", "put_at", "record", "verdicts")
 
     def __init__(self, record: bytes, epoch: int, deadline: float, verdicts: Verdicts, place: int) -> None:
         self.record = record
         self.epoch = epoch
-        self.until = min(deadline, time.monotonic() + _PATIENCE_SECONDS)
+        self.put_at = time.monotonic()
+        self.deadline = deadline
         self.verdicts = verdicts
         self.place = place
 
     def give(self, verdict: Any | DexError) -> None:
         """Give the verdict."""
         self.verdicts.give(self.place, verdict)
+
+    def is_late(self, now: float, taken_at: float) -> bool:
+        """Tell whether it is given up; the stream took something last at `taken_at`."""
+        return now > self.deadline or now > max(self.put_at, taken_at) + _PATIENCE_SECONDS
 
     @property
     def is_told(self) -> bool:
@@ -61,15 +66,14 @@ class Sending:
 
 
 class Sent:
-    """Records that were sent as one message; the stream has until `until` to answer it."""
+    """Records that were sent as one message."""
 
-    __slots__ = ("data", "message_id", "sendings", "sent_at", "until")
+    __slots__ = ("data", "message_id", "sendings", "sent_at")
 
     def __init__(self, message_id: str, data: bytes, sendings: Sequence[Sending]) -> None:
         self.message_id = message_id
         self.data = data
         self.sendings = sendings
-        self.until = max(sending.until for sending in sendings)
         self.sent_at = time.monotonic()
 
     def give(self, verdicts: Sequence[Any | DexError]) -> None:
@@ -117,6 +121,7 @@ class Outbox:
         self._numbers = count(1)
         self._inbox = ""
         self._since: float | None = None
+        self._taken_at = 0.0
         self._refusing = Outage(f"writing to {subject}")
         self.refusal = ""
 
@@ -221,17 +226,18 @@ class Outbox:
             self.refusal = ""
         self._flying = None
         self._since = None
+        self._taken_at = time.monotonic()
         self._send_next()
 
     def _give_up(self) -> None:
         """Tell whoever waits for what was not answered in time, and forget what nobody waits for any more."""
         now = time.monotonic()
         flying = () if self._flying is None else self._flying.sendings
-        late = [sending for sending in (*self._new, *flying) if sending.until < now]
+        late = [sending for sending in (*self._new, *flying) if sending.is_late(now, self._taken_at)]
         for sending in late:
             with suppress(ValueError):  # it is under way
                 self._new.remove(sending)
-        if self._flying is not None and self._flying.until < now:
+        if all(sending.is_late(now, self._taken_at) for sending in flying):
             self._flying = None
         if self._flying is None and not self._new:
             self._since = None
