@@ -66,14 +66,15 @@ class Sending:
 
 
 class Sent:
-    """Records that were sent as one message."""
+    """Records that were sent as one message, and their size in bytes."""
 
-    __slots__ = ("data", "message_id", "sendings", "sent_at")
+    __slots__ = ("data", "message_id", "sendings", "sent_at", "size")
 
-    def __init__(self, message_id: str, data: bytes, sendings: Sequence[Sending]) -> None:
+    def __init__(self, message_id: str, data: bytes, sendings: Sequence[Sending], size: int) -> None:
         self.message_id = message_id
         self.data = data
         self.sendings = sendings
+        self.size = size
         self.sent_at = time.monotonic()
 
     def give(self, verdicts: Sequence[Any | DexError]) -> None:
@@ -167,14 +168,24 @@ class Outbox:
 
     def _send_next(self) -> None:
         """Send what waits, unless a message is under way."""
-        if self._new and self._flying is None and self._inbox:
+        while self._new and self._flying is None and self._inbox:
             self._flying = sent = self._next()
             self._sent[sent.message_id] = sent
             self._begin(sent)
 
     def _begin(self, sent: Sent) -> None:
+        if sent.size > self._most_bytes():
+            self._leave_out(sent)
+            return
         # Aside: it may hang where its server does.
         self._sending = self._link.loop.create_task(self._send(sent))
+
+    def _leave_out(self, sent: Sent) -> None:
+        """Go on without a message that this server does not take any more; another one may have done so before."""
+        self._flying = None
+        told = f"the journal {self._subject} takes {self._most_bytes()} bytes by now, and what was sent has {sent.size}"
+        for sending in sent.sendings:
+            sending.give(may_be_applied(f"{told}; it may still be committed"))
 
     def _next(self) -> Sent:
         """Give the next message: what waits at the front."""
@@ -182,13 +193,13 @@ class Outbox:
         sendings = [self._new.popleft()]
         size = len(sendings[0].record)
         while self._new and len(sendings) < _MOST_RECORDS:
-            following = self._new[0]
-            size += len(following.record) + _BYTES_BESIDE
-            if size > limit:
+            more = len(self._new[0].record) + _BYTES_BESIDE
+            if size + more > limit:
                 break
+            size += more
             sendings.append(self._new.popleft())
         data = self._encode([(sending.record, sending.epoch) for sending in sendings])
-        return Sent(f"{self._id}-{next(self._numbers)}", data, sendings)
+        return Sent(f"{self._id}-{next(self._numbers)}", data, sendings, size)
 
     async def _send(self, sent: Sent) -> None:
         sent.sent_at = time.monotonic()

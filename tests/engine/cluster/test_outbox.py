@@ -1,17 +1,23 @@
 """What waits to be sent to a stream: how long, and what does not hold it up."""
 
 import asyncio
+import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import httpx
 import pytest
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outbox import Outbox, Sending
-from dex.engine.cluster.servers import JournalServers
+from dex.engine.cluster.servers import JournalServer, JournalServers
 from dex.engine.cluster.verdicts import Verdicts
+from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord
+from dex.wcl.errors import Unavailable
+from tests.clusters import new_cluster, running_servers
 from tests.engine.cluster.conftest import eventually
 
 _SUBJECT = "slow"
@@ -54,3 +60,42 @@ def test_what_waits_behind_others_is_not_given_up_while_the_stream_takes_them(
         outbox.put([Sending(b"1234567890", 0, deadline, verdicts, place) for place in range(4)])
         eventually(lambda: set(answers) >= {1, 2, 3, 4})
         assert [verdicts.has(place) for place in range(4)] == [False] * 4
+
+
+@pytest.mark.spec("K-03", "K-04")
+def test_what_the_servers_have_become_too_small_for_holds_up_nothing_else() -> None:
+    """It was sent to a server that took as much, and is lost; those that are left take less."""
+    with (
+        running_servers() as servers,
+        new_cluster(servers, ("a",), settings={"partitions": 1}) as cluster,
+        ThreadPoolExecutor(1) as aside,
+    ):
+        node = cluster.nodes["a"]
+        node.execute(DefineFeed(name="f"))
+        port = node._link.nc.connected_url.port  # type: ignore[union-attr]
+        for server in servers.servers:
+            if server.port != port:
+                _lower_max_payload(server)
+        (lost,) = (server for server in servers.servers if server.port == port)
+        lost.pause()
+        try:
+            large = aside.submit(node.execute, _append(1024 * 1024))
+            with pytest.raises(Unavailable, match=r"takes \d+ bytes by now, and what was sent has 1048\d+; it") as told:
+                large.result()
+            assert told.value.facts["applied"] == "unknown"
+            assert node.execute(_append(10)).seq > 0
+        finally:
+            lost.resume()
+
+
+def _append(size: int) -> AppendRecords:
+    return AppendRecords(feed="f", records=[FeedRecord(key=b"k", payload=bytes(size))])
+
+
+def _lower_max_payload(server: JournalServer) -> None:
+    path = server.folder / "server.conf"
+    path.write_text(path.read_text().replace("max_payload: 8MB", "max_payload: 512KB"))
+    assert server.process is not None
+    server.process.send_signal(signal.SIGHUP)
+    url = f"http://127.0.0.1:{server.monitor}/varz"
+    eventually(lambda: bool(httpx.get(url).json()["max_payload"] == 512 * 1024))
