@@ -227,6 +227,21 @@ def copy_file(path: Path, into: Path) -> Copy:
     return Copy(position, *last, size, digest.hexdigest(), schema)
 
 
+def last_before(path: Path, positions: int) -> int:
+    """Give the last message of the stream that has none of so many last positions of a node's file.
+
+    Where the file has trimmed the first of these, it is one that is safely before them, as each message has a record.
+
+    Raises:
+        DexError: the file cannot be read.
+    """
+    with translated(path), closing(sqlite3.connect(path)) as connection:
+        first = last_seq(connection) - positions + 1
+        query = "SELECT seq, ifnull(message, seq) FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1"
+        seq, message = connection.execute(query, (first,)).fetchone() or (first, reached(connection).seq + 1)
+    return int(message - 1 - (seq - first))
+
+
 def _restore(path: Path, manifest: Manifest) -> str | None:
     """Look whether a fetched file is sound, and make it as a node has it; give what is wrong."""
     if manifest.schema > SCHEMA_VERSION:

@@ -8,10 +8,11 @@ reading.
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -21,8 +22,10 @@ from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.partition import Partition
 from dex.engine.cluster.settings import ClusterSettings
-from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, new_name
+from dex.engine.cluster.snapshot import Copy, Manifest, SnapshotStore, copy_file, last_before, new_name
 from dex.wcl.errors import DexError, Unavailable
+
+R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _LOOK_SECONDS = 5.0
@@ -127,7 +130,7 @@ class Snapshotting:
         folder = part.engine.path.parent
         path = folder.with_name(f"{folder.name}.snapshot")
         try:
-            copy = await asyncio.get_running_loop().run_in_executor(self._threads, copy_file, part.engine.path, path)
+            copy = await self._in_thread(copy_file, part.engine.path, path)
             if newest is None or copy.position > newest.position:
                 newest = await self._store.put(self._manifest(part.number, copy, newest), path)
                 _log.info("a snapshot of partition %d at position %d counts", part.number, newest.position)
@@ -136,8 +139,12 @@ class Snapshotting:
         finally:
             path.unlink(missing_ok=True)
         self._newest[part.number] = newest
-        await part.stream.purge(min(newest.reached.seq, part.writer.message - self._settings.kept_positions))
+        until = await self._in_thread(last_before, part.engine.path, self._settings.kept_positions)
+        await part.stream.purge(min(newest.reached.seq, until))
         return newest
+
+    async def _in_thread(self, work: Callable[..., R], *arguments: Any) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     async def _replace(self, newest: Manifest, copy: Copy, path: Path, problem: str) -> Manifest:
         """Keep a copy instead of the newest snapshot, which does not verify.
