@@ -28,7 +28,7 @@ _log = logging.getLogger("dex.cluster")
 _HEARTBEAT_SECONDS = 0.5
 _DUPLICATE_SECONDS = 120.0
 _LOOK_SECONDS = 0.5
-# What is applied in one transaction.
+# What is applied in one transaction, in records and in bytes, but for the rest of the last message.
 _MOST_AT_ONCE = 1000
 _MOST_BYTES_AT_ONCE = 1024 * 1024
 _HEADER_BYTES = 1024
@@ -237,20 +237,22 @@ class Stream:
         have become another.
         """
         try:
-            batch = [await subscription.next_msg(timeout=_LOOK_SECONDS)]
+            message = await subscription.next_msg(timeout=_LOOK_SECONDS)
         except TimeoutError:
             return [] if await self._look() == reached else None
-        size = len(batch[0].data)
-        while subscription.pending_msgs and len(batch) < _MOST_AT_ONCE and size < _MOST_BYTES_AT_ONCE:
-            batch.append(await subscription.next_msg(timeout=None))  # it is there, and a timer costs as much as it
-            size += len(batch[-1].data)
-        found = []
-        for message in batch:
+        found: list[Committed] = []
+        records = size = 0
+        while True:
             metadata = message.metadata
             reached += 1
             if (metadata.sequence.stream, metadata.sequence.consumer) != (reached, reached - after):
                 return None
             found.append(_committed(self.name, reached, message, round(metadata.timestamp.timestamp() * 1000)))
+            records += len(found[-1].records) or 1
+            size += len(message.data)
+            if not subscription.pending_msgs or records >= _MOST_AT_ONCE or size >= _MOST_BYTES_AT_ONCE:
+                break
+            message = await subscription.next_msg(timeout=None)  # it is there, and a timer costs as much as it
         self.committed(reached)
         return found
 

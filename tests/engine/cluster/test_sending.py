@@ -1,7 +1,9 @@
 """How records travel: together where they wait together, in order, each with a position and a verdict of its own."""
 
+import asyncio
 import sqlite3
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -9,7 +11,9 @@ import pytest
 
 from dex.engine.client import Client
 from dex.engine.cluster.applying import NOTHING
+from dex.engine.cluster.continuity import Reached
 from dex.engine.cluster.placing import partition_of
+from dex.engine.cluster.stream import Committed, Stream
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.journal import encode_record
 from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, GetRow, PutRow
@@ -147,3 +151,26 @@ def test_what_is_committed_and_not_applied_is_behind_at_once_after_a_message_of_
             assert store.get("after") is None
             assert found.freshness.behind == 1
         assert one.result().seq == many.result()[-1].seq + 1
+
+
+@pytest.mark.spec("K-03")
+def test_a_node_that_is_behind_applies_no_more_records_in_one_transaction_than_it_can_in_a_moment(cluster):
+    """However few messages they are in: it could not write anything else meanwhile."""
+    node = cluster.join("a")
+    store_on(node)
+    node.execute_many([_put(number) for number in range(3000)])
+    part, link = node.partitions[HERE], node._link
+    stream = Stream(link, cluster.name, HERE, 3)
+    stream.continuity.cluster_id = part.stream.continuity.cluster_id
+    sizes: list[int] = []
+
+    async def take(batch: Sequence[Committed]) -> None:
+        while not sizes and sum(each.pending_msgs for each in link.nc._subs.values()) + len(batch) < last:
+            await asyncio.sleep(0.01)  # until all the others wait
+        sizes.append(sum(len(message.records) for message in batch))
+
+    last = part.writer.message
+    reading = link.submit(stream.read(Reached(0, None), take))
+    eventually(lambda: sum(sizes) >= 3000)
+    reading.cancel()
+    assert max(sizes) < 1500
