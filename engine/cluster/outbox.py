@@ -129,6 +129,14 @@ class Outbox:
     def put(self, sendings: Sequence[Sending]) -> None:
         """Send records, after those that were put before; from any thread."""
         self._new.extend(sendings)
+        self._look_soon()
+
+    def put_first(self, sending: Sending) -> None:
+        """Send a record before all that waits; from any thread."""
+        self._new.appendleft(sending)
+        self._look_soon()
+
+    def _look_soon(self) -> None:
         if not self._is_woken:
             self._is_woken = True
             self._link.loop.call_soon_threadsafe(self._wake)

@@ -201,12 +201,14 @@ class ReplicatedWriter:
 
     def _send(self, records: Sequence[Record], deadline: float, verdicts: Verdicts) -> None:
         """Begin to send records, each with its epoch."""
+        sendings = [Sending(record, epoch, deadline, verdicts, place) for place, (record, epoch) in enumerate(records)]
+        self._send_by(lambda: self._outbox.put(sendings), verdicts)
+
+    def _send_by(self, put: Callable[[], None], verdicts: Verdicts) -> None:
         if self._has_ended():
             verdicts.give_missing(Unavailable(f"{self._stopped()}: nothing was sent", "ask another node"))
             return
-        self._outbox.put(
-            [Sending(record, epoch, deadline, verdicts, place) for place, (record, epoch) in enumerate(records)]
-        )
+        put()
         if self._has_ended():  # since then, and who was told then may not have been these
             verdicts.give_missing(self._stopped_meanwhile())
 
@@ -214,7 +216,10 @@ class ReplicatedWriter:
         return self._is_closed or self.fault is not None
 
     def _begin_barrier(self, on_done: Callable[[Found], None]) -> None:
-        self._send([(NOTHING, 0)], time.monotonic() + self._timeout, Verdicts(1, on_done))
+        verdicts = Verdicts(1, on_done)
+        # What waits here is not committed, and no barrier has to wait for it.
+        barrier = Sending(NOTHING, 0, time.monotonic() + self._timeout, verdicts, 0)
+        self._send_by(lambda: self._outbox.put_first(barrier), verdicts)
 
     def _send_and_wait(self, records: Sequence[Record], deadline: float) -> Found:
         """Give the verdicts of records; what this node has not applied in time is Unavailable."""

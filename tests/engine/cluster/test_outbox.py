@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -60,6 +61,33 @@ def test_what_waits_behind_others_is_not_given_up_while_the_stream_takes_them(
         outbox.put([Sending(b"1234567890", 0, deadline, verdicts, place) for place in range(4)])
         eventually(lambda: set(answers) >= {1, 2, 3, 4})
         assert [verdicts.has(place) for place in range(4)] == [False] * 4
+
+
+@pytest.mark.spec("K-06")
+def test_a_barrier_is_sent_before_records_that_wait(journal_servers: JournalServers) -> None:
+    """They are not committed, so that no strict read has to wait for them."""
+    taken: list[bytes] = []
+
+    async def take(message: Msg) -> None:
+        """Take the first message once all others wait."""
+        if message.data not in taken:
+            taken.append(message.data)
+            await asyncio.to_thread(waiting.wait, 30)
+            await message.respond(b'{"seq":%d}' % len(taken))
+
+    with _link(journal_servers) as slow, _link(journal_servers) as link:
+        waiting = threading.Event()
+        slow.call(slow.nc.subscribe(_SUBJECT, cb=take), 10)
+        slow.call(slow.nc.flush(), 10)
+        outbox = Outbox(link, _SUBJECT, lambda records: records[0][0], lambda: 10, lambda _seq: None)
+        link.submit(outbox.run())
+        verdicts = Verdicts(4)
+        deadline = time.monotonic() + 60
+        outbox.put([Sending(b"record %03d" % place, 0, deadline, verdicts, place) for place in range(3)])
+        eventually(lambda: taken == [b"record 000"])
+        outbox.put_first(Sending(b"barrier   ", 0, deadline, verdicts, 3))
+        waiting.set()
+        eventually(lambda: taken == [b"record 000", b"barrier   ", b"record 001", b"record 002"])
 
 
 @pytest.mark.spec("K-03", "K-04")
