@@ -23,14 +23,22 @@ class _Caught(NamedTuple):
     rows_seconds: float
 
 
+class _Written(NamedTuple):
+    """The stream that has the rows, the last position of a node, and the last message."""
+
+    stream: str
+    position: int
+    message: int
+
+
 def applying(run: Run) -> Iterator[Line]:
     """Apply the rows of another node, without what a start takes."""
     count = run.size(50_000, 5000)
     with journal_servers(run.folder) as servers, Bare(servers) as bare:
-        last, stream = _written(servers, run.folder, count)
+        written = _written(servers, run.folder, count)
         measured = interleave(
-            lambda _: _applying(_catch_up(servers, run.folder, last)) * count,
-            lambda _: bare.run(bare.read(stream, last)),
+            lambda _: _applying(_catch_up(servers, run.folder, written.position)) * count,
+            lambda _: bare.run(bare.read(written.stream, written.message)),
             run.pairs(3),
         )
         yield speeds("a node applies rows, a bare consumer", count, measured, None)
@@ -40,13 +48,13 @@ def catching_up(run: Run) -> Iterator[Line]:
     """Start a wiped node: by the whole journal, and with a snapshot. It takes minutes, so it is done once."""
     count = run.size(1_000_000, 500)
     with journal_servers(run.folder) as servers, Bare(servers) as bare:
-        last, stream = _written(servers, run.folder, count)
-        reference = bare.run(bare.read(stream, last))
-        whole = [Pair(_catch_up(servers, run.folder, last).seconds, reference)]
+        written = _written(servers, run.folder, count)
+        reference = bare.run(bare.read(written.stream, written.message))
+        whole = [Pair(_catch_up(servers, run.folder, written.position).seconds, reference)]
         yield speeds(f"a wiped node applies {count:,} rows, bare consumer", count, whole, None)
         with node(servers, run.folder) as engine:
             engine.snapshot()
-        whole = [Pair(_catch_up(servers, run.folder, last).seconds, reference)]
+        whole = [Pair(_catch_up(servers, run.folder, written.position).seconds, reference)]
         yield speeds("a wiped node has their snapshot, bare consumer", count, whole, None)
 
 
@@ -55,13 +63,13 @@ def _applying(caught: _Caught) -> float:
     return caught.rows_seconds / caught.rows
 
 
-def _written(servers: JournalServers, folder: Path, count: int) -> tuple[int, str]:
-    """Have a node write rows, and give the last position and the stream's name."""
+def _written(servers: JournalServers, folder: Path, count: int) -> _Written:
+    """Have a node write rows."""
     with node(servers, folder) as engine:
         define(Client(engine))
         fill(Client(engine), count)
         (part,) = engine.partitions
-        return part.writer.applied, part.stream.name
+        return _Written(part.stream.name, part.writer.applied, part.writer.message)
 
 
 def _catch_up(servers: JournalServers, folder: Path, last: int) -> _Caught:
