@@ -95,6 +95,5 @@ class NodeSync:
 
     def metrics(self, totals: SyncTotals) -> str:
         """Give the five metrics: what is pending in the cluster, and what this node has counted."""
-        self._metrics.backlog_entries.set(totals.pending)
-        self._metrics.oldest_pending_age.set(totals.oldest_age_seconds)
+        self._metrics.show_pending(totals.pending, totals.oldest_age_seconds)
         return self._metrics.render()

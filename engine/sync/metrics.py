@@ -41,6 +41,11 @@ class SyncMetrics:
         for kind in ("retryable", "non_retryable"):
             self.write_failures.labels(kind)  # a counter that nothing has raised yet is 0, not absent
 
+    def show_pending(self, entries: int, age_seconds: float) -> None:
+        """Set the gauges of what is pending: how many entries, and the age of the oldest."""
+        self.backlog_entries.set(entries)
+        self.oldest_pending_age.set(age_seconds)
+
     def render(self, unknown: Collection[str] = ()) -> str:
         """Give the metrics in Prometheus' text format; those that are `unknown` are described, without a value."""
         text = generate_latest(self.registry).decode()
@@ -56,7 +61,6 @@ def as_seen_from_outside(totals: SyncTotals) -> str:
     by the process that meets them and by nobody else, so they have no value here: zero would be a lie.
     """
     metrics = SyncMetrics()
-    metrics.backlog_entries.set(totals.pending)
-    metrics.oldest_pending_age.set(totals.oldest_age_seconds)
+    metrics.show_pending(totals.pending, totals.oldest_age_seconds)
     metrics.dropped_entries.inc(totals.dropped)
     return metrics.render(unknown=("dexzd_attribute_sync_write_failures_total", "dexzd_attribute_sync_fenced_writes"))

@@ -130,9 +130,8 @@ class SyncWorker:
         with self._parts.readers.snapshot() as snapshot:
             pending = backlog.totals(snapshot.connection)
         now_ms = self._parts.clock.now_ms()
-        self._metrics.backlog_entries.set(pending.entries)
         age_ms = 0 if pending.oldest_at is None else max(0, now_ms - pending.oldest_at)
-        self._metrics.oldest_pending_age.set(age_ms / 1000)
+        self._metrics.show_pending(pending.entries, age_ms / 1000)
         if age_ms >= self._config.retry.total_duration * 1000 and self._lease.held is not None:
             for name in self._config.stores:
                 self._drop(name, used_up, int(now_ms - self._config.retry.total_duration * 1000))
