@@ -10,7 +10,7 @@ from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.cluster.continuity import mark_of, reached
 from dex.engine.cluster.stream import Committed, unknown
-from dex.engine.owner import OwnerChanged, check_epoch
+from dex.engine.owner import Owner, OwnerChanged, check_epoch, owner
 from dex.engine.stores import rows
 from dex.wcl.commands import PutRow
 from dex.wcl.errors import DexError
@@ -21,12 +21,12 @@ NOTHING = journal.encode_record(journal.Nothing())
 class Applied(NamedTuple):
     """What became of messages: the verdicts of each one's records, none where it was applied before.
 
-    `position` is the last one of the journal, and `is_taken_over` tells whether another node may own the partition now.
+    `position` is the last one of the journal, and `owner` who owns the partition now, None where that did not change.
     """
 
     verdicts: list[list[Any | DexError]]
     position: int
-    is_taken_over: bool
+    owner: Owner | None
 
 
 class _Step(NamedTuple):
@@ -72,11 +72,9 @@ def apply_messages(
             found.append(verdict)
             surroundings.seq += 1
     journal.write_marked(connection, entries)
-    return Applied(
-        _by_message(messages, steps, found),
-        surroundings.seq - 1,
-        any(type(step.mutation) is OwnerChanged for step in steps),
-    )
+    is_taken_over = any(type(step.mutation) is OwnerChanged for step in steps)
+    verdicts = _by_message(messages, steps, found)
+    return Applied(verdicts, surroundings.seq - 1, owner(connection) if is_taken_over else None)
 
 
 def _steps(message: Committed, stream: str) -> list[_Step]:

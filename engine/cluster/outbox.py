@@ -27,6 +27,9 @@ from dex.wcl.errors import DexError
 
 _log = logging.getLogger("dex.cluster")
 
+Record = tuple[bytes, int]
+"""A record of the journal in its encoded form, and the epoch it is of, 0 for none."""
+
 MESSAGE_ID = "Nats-Msg-Id"
 _TRY_SECONDS = 1.5
 _IN_PROCESS = 10158
@@ -103,7 +106,7 @@ class Outbox:
         self,
         link: Link,
         subject: str,
-        encode: Callable[[list[tuple[bytes, int]]], bytes],
+        encode: Callable[[list[Record]], bytes],
         most_bytes: Callable[[], int],
         on_answer: Callable[[int], None],
     ) -> None:
@@ -126,17 +129,12 @@ class Outbox:
         self._refusing = Outage(f"writing to {subject}")
         self.refusal = ""
 
-    def put(self, sendings: Sequence[Sending]) -> None:
-        """Send records, after those that were put before; from any thread."""
-        self._new.extend(sendings)
-        self._look_soon()
-
-    def put_first(self, sending: Sending) -> None:
-        """Send a record before all that waits; from any thread."""
-        self._new.appendleft(sending)
-        self._look_soon()
-
-    def _look_soon(self) -> None:
+    def put(self, sendings: Sequence[Sending], *, first: bool = False) -> None:
+        """Send records, after those that were put before, or before all that wait; from any thread."""
+        if first:
+            self._new.extendleft(reversed(sendings))
+        else:
+            self._new.extend(sendings)
         if not self._is_woken:
             self._is_woken = True
             self._link.loop.call_soon_threadsafe(self._wake)

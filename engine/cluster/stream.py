@@ -18,7 +18,7 @@ from dex.engine.cluster.continuity import OWNER, Continuity, Reached, mark_of, o
 from dex.engine.cluster.journalclock import bounded
 from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.outages import Outage
-from dex.engine.cluster.outbox import MESSAGE_ID
+from dex.engine.cluster.outbox import MESSAGE_ID, Record
 from dex.wcl.errors import FailedPrecondition, Refused
 
 PushSubscription: TypeAlias = JetStreamContext.PushSubscription
@@ -34,10 +34,6 @@ _MOST_BYTES_AT_ONCE = 1024 * 1024
 _HEADER_BYTES = 1024
 _LIMITS = ("max_age", "max_bytes", "max_msgs", "max_msgs_per_subject", "max_msg_size")
 _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "duplicate_window", *_LIMITS)
-
-
-Record = tuple[bytes, int]
-"""A record of the journal in its encoded form, and the epoch it is of."""
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):

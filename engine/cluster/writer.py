@@ -19,8 +19,8 @@ from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
 from dex.engine.cluster.outages import Outage
-from dex.engine.cluster.outbox import Outbox, Sending
-from dex.engine.cluster.stream import Committed, Record, Stream
+from dex.engine.cluster.outbox import Outbox, Record, Sending
+from dex.engine.cluster.stream import Committed, Stream
 from dex.engine.cluster.verdicts import Found, Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import Owner, OwnerChanged, not_owner, owner
@@ -199,16 +199,13 @@ class ReplicatedWriter:
     def _encode(self, records: list[Record]) -> bytes:
         return self.stream.encode(self._clock.now_ms(), records)
 
-    def _send(self, records: Sequence[Record], deadline: float, verdicts: Verdicts) -> None:
+    def _send(self, records: Sequence[Record], deadline: float, verdicts: Verdicts, *, first: bool = False) -> None:
         """Begin to send records, each with its epoch."""
-        sendings = [Sending(record, epoch, deadline, verdicts, place) for place, (record, epoch) in enumerate(records)]
-        self._send_by(lambda: self._outbox.put(sendings), verdicts)
-
-    def _send_by(self, put: Callable[[], None], verdicts: Verdicts) -> None:
         if self._has_ended():
             verdicts.give_missing(Unavailable(f"{self._stopped()}: nothing was sent", "ask another node"))
             return
-        put()
+        sendings = [Sending(record, epoch, deadline, verdicts, place) for place, (record, epoch) in enumerate(records)]
+        self._outbox.put(sendings, first=first)
         if self._has_ended():  # since then, and who was told then may not have been these
             verdicts.give_missing(self._stopped_meanwhile())
 
@@ -216,10 +213,8 @@ class ReplicatedWriter:
         return self._is_closed or self.fault is not None
 
     def _begin_barrier(self, on_done: Callable[[Found], None]) -> None:
-        verdicts = Verdicts(1, on_done)
         # What waits here is not committed, and no barrier has to wait for it.
-        barrier = Sending(NOTHING, 0, time.monotonic() + self._timeout, verdicts, 0)
-        self._send_by(lambda: self._outbox.put_first(barrier), verdicts)
+        self._send([(NOTHING, 0)], time.monotonic() + self._timeout, Verdicts(1, on_done), first=True)
 
     def _send_and_wait(self, records: Sequence[Record], deadline: float) -> Found:
         """Give the verdicts of records; what this node has not applied in time is Unavailable."""
@@ -259,18 +254,15 @@ class ReplicatedWriter:
             found.append(apply_messages(connection, known, head, messages, self.stream.name))
             # Before readers see these positions: beside the lead of those before, the next message would seem applied.
             self.lead = found[-1].position - messages[-1].seq
-            if found[-1].is_taken_over:
-                owners.append(owner(connection))
             return False
 
-        owners: list[Owner] = []
         self._inner.run(work)
-        if owners:
-            self.owner = owners[-1]
+        applied = found[-1]
+        self.owner = applied.owner or self.owner
         with self._reached:
-            self._arrive(found[-1].position, messages[-1].seq)
+            self._arrive(applied.position, messages[-1].seq)
             self._reached.notify_all()
-        for message, verdicts in zip(messages, found[-1].verdicts, strict=True):
+        for message, verdicts in zip(messages, applied.verdicts, strict=True):
             sent = self._outbox.take(message.message_id) if verdicts else None
             if sent is not None:
                 self._clock.heard(message.at, message.taken_at)

@@ -85,7 +85,7 @@ def test_a_barrier_is_sent_before_records_that_wait(journal_servers: JournalServ
         deadline = time.monotonic() + 60
         outbox.put([Sending(b"record %03d" % place, 0, deadline, verdicts, place) for place in range(3)])
         eventually(lambda: taken == [b"record 000"])
-        outbox.put_first(Sending(b"barrier   ", 0, deadline, verdicts, 3))
+        outbox.put([Sending(b"barrier   ", 0, deadline, verdicts, 3)], first=True)
         waiting.set()
         eventually(lambda: taken == [b"record 000", b"barrier   ", b"record 001", b"record 002"])
 

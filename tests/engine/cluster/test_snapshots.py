@@ -30,6 +30,15 @@ def _alone(cluster, **settings):
     return node
 
 
+def _with_rows(cluster):
+    """Start the first node with a store of twenty rows; give both."""
+    node = _alone(cluster)
+    store = store_on(node)
+    for i in range(20):
+        store.put(f"k{i}", "v", {"u": i})
+    return node, store
+
+
 def _corrupt(node, manifest):
     """Put something else in the place of a snapshot's chunks."""
 
@@ -131,10 +140,7 @@ def test_a_snapshot_whose_manifest_was_lost_is_taken_anew_where_the_journal_was_
     cluster, journal_servers, monkeypatch
 ):
     monkeypatch.setattr("dex.engine.cluster.snapshotting._LOOK_SECONDS", 0.05)
-    node = _alone(cluster)
-    store = store_on(node)
-    for i in range(20):
-        store.put(f"k{i}", "v", {"u": i})
+    node, store = _with_rows(cluster)
     taken = node.snapshot()
     on_servers(journal_servers, lambda js: js.purge_stream(f"{cluster.name}-settings", subject="*.snapshot.*"))
     store.put("more", "v", {"u": "more"})
@@ -145,10 +151,7 @@ def test_a_snapshot_whose_manifest_was_lost_is_taken_anew_where_the_journal_was_
 
 @pytest.mark.spec("K-08")
 def test_a_snapshot_that_does_not_verify_is_refused_with_what_to_do(cluster):
-    node = _alone(cluster)
-    store = store_on(node)
-    for i in range(20):
-        store.put(f"k{i}", "v", {"u": i})
+    node, store = _with_rows(cluster)
     taken = node.snapshot()
     _corrupt(node, taken[HERE])
     with pytest.raises(FailedPrecondition, match=r"does not verify.*dex cluster snapshot"):
@@ -239,10 +242,7 @@ def _positions(node):
 def test_snapshots_that_were_all_lost_are_taken_again(cluster, monkeypatch):
     """Somebody has deleted the stream that they are in; a new one has no leader for a moment."""
     monkeypatch.setattr("dex.engine.cluster.snapshot._ANSWER_SECONDS", 1.0)
-    node = _alone(cluster)
-    store = store_on(node)
-    for i in range(20):
-        store.put(f"k{i}", "v", {"u": i})
+    node, _ = _with_rows(cluster)
     before = node.snapshot()
     node._link.call(node._link.js.delete_stream(f"OBJ_{node.settings.name}-snapshots"), 10)
     eventually(lambda: _positions(node) == [manifest.position for manifest in before])
