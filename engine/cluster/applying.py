@@ -9,7 +9,7 @@ import msgspec
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
 from dex.engine.cluster.continuity import mark_of, reached
-from dex.engine.cluster.stream import Committed, unknown
+from dex.engine.cluster.messages import Committed, unknown
 from dex.engine.owner import Owner, OwnerChanged, check_epoch, owner
 from dex.engine.stores import rows
 from dex.wcl.commands import PutRow

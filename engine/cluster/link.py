@@ -30,6 +30,7 @@ _log = logging.getLogger("dex.cluster")
 _UNAVAILABLE = 10008
 _ALONE = 10074
 _CONNECT_SECONDS = 10.0
+_HEADER_BYTES = 1024
 _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
 # A change of servers is no outage, and while most of them are lost it is tried again and again.
@@ -91,14 +92,27 @@ class _Client(NatsClient):
 class Link:
     """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
 
-    def __init__(self, servers: Sequence[str], name: str) -> None:
+    def __init__(self, servers: Sequence[str], name: str, thread: str = "dex-link", *, is_told: bool = True) -> None:
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self._servers = list(servers)
         self._name = name
-        self._thread = threading.Thread(target=self.loop.run_forever, name="dex-link", daemon=True)
+        self._is_told = is_told
+        self._thread = threading.Thread(target=self.loop.run_forever, name=thread, daemon=True)
         self._thread.start()
         self.nc: NatsClient
         self.js: JetStreamContext
+
+    def beside(self, thread: str) -> "Link":
+        """Give another connection to the same servers, with a thread of its own of this name.
+
+        Where it is lost, only what is missed is told.
+        """
+        return Link(self._servers, self._name, thread, is_told=False)
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes fit into a message beside its headers."""
+        return self.nc.max_payload - _HEADER_BYTES
 
     @property
     def where(self) -> str:
@@ -125,7 +139,7 @@ class Link:
         async def told(error: Exception) -> None:
             words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             what = hide_credentials(words or type(error).__name__)
-            if client.is_connected:
+            if client.is_connected or not self._is_told:
                 _log.debug("journal servers: %s", what)  # a message that was lost is asked for again
             else:
                 outage.goes_on(f"no connection: {what}")
@@ -192,7 +206,7 @@ class Link:
         """Begin some work on the loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
-    def call(self, work: Coroutine[Any, Any, R], seconds: float) -> R:
+    def call(self, work: Coroutine[Any, Any, R], seconds: float | None) -> R:
         """Do some work on the loop and wait for it.
 
         Raises:
@@ -217,12 +231,16 @@ class Link:
         """
         return self.call(_insist(work, time.monotonic() + seconds), seconds + 5)
 
-    def close(self) -> None:
-        """Close the connection, give up what is not done yet, and end the thread."""
+    def close(self, seconds: float | None = _CLOSE_SECONDS) -> None:
+        """Close the connection, give up what is not done yet, and end the thread.
+
+        Raises:
+            Unavailable: that is not done in time; None is for as long as it takes.
+        """
         if not self._thread.is_alive():
             return
         try:
-            self.call(self._close(), _CLOSE_SECONDS)
+            self.call(self._close(), seconds)
         finally:
             self.loop.call_soon_threadsafe(self.loop.stop)
             self._thread.join(_CLOSE_SECONDS)

@@ -23,7 +23,7 @@ from dex.engine.cluster.link import LINK_ERRORS, Link
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.remote.trying import may_be_applied
-from dex.wcl.errors import DexError
+from dex.wcl.errors import DexError, Refused
 
 _log = logging.getLogger("dex.cluster")
 
@@ -147,6 +147,18 @@ class Outbox:
         """Give all records that wait the same verdict; from any thread."""
         for sending in [*self._new, *(sending for sent in list(self._sent.values()) for sending in sent.sendings)]:
             sending.give(verdict)
+
+    def check_size(self, record: bytes) -> None:
+        """Look whether a record can be sent.
+
+        Raises:
+            Refused: it is larger than the journal servers take.
+        """
+        if len(record) > self._most_bytes():
+            raise Refused(
+                f"the command takes {len(record)} bytes in the journal, and its servers take {self._most_bytes()}",
+                "send less at once, or raise max_payload of the servers",
+            )
 
     @property
     def waited(self) -> float:

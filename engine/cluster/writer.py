@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from dex.engine import catalog, journal
@@ -18,9 +18,11 @@ from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.messages import Committed
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import Outbox, Record, Sending
-from dex.engine.cluster.stream import Committed, Stream
+from dex.engine.cluster.reading import Reading
+from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.verdicts import Found, Verdicts
 from dex.engine.machine import MUTATIONS
 from dex.engine.owner import Owner, OwnerChanged, not_owner, owner
@@ -32,6 +34,9 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dex.cluster")
 _REST_SECONDS = 0.2
+# What is sent waits as long where the file is busy.
+_BUSY_SECONDS = 0.5
+_SILENCE_SECONDS = 5.0
 # Beyond these a node is too slow to own a partition: it applies several thousand records a second.
 _SLOW_SECONDS = 1.0
 _MOST_BEHIND = 10_000
@@ -47,15 +52,16 @@ class ReplicatedWriter:
     def __init__(self, inner: Writer, stream: Stream, link: Link, clock: JournalClock, timeout: float) -> None:
         self._inner = inner
         self.stream = stream
-        self._link = link
+        # What is sent and what comes back share a thread, which applies it too: each more would be one to wake up.
+        self._link = link.beside(f"dex-{stream.name}")
         self._clock = clock
         self._timeout = timeout
-        self._thread = ThreadPoolExecutor(1, f"dex-apply-{stream.name}")
         self._reached = threading.Condition()
         self._barriers = Barriers(self._begin_barrier)
         self._tasks: list[Future[None]] = []
-        self._outbox = Outbox(link, stream.subject, self._encode, lambda: stream.most_bytes, stream.committed)
-        self._applying = Outage(f"applying {stream.name}")
+        self._outbox = Outbox(self._link, stream.subject, self._encode, lambda: self._link.most_bytes, stream.committed)
+        self._reading = Reading(stream, self._link, self._on_batch)
+        self._applying = Outage(f"applying {stream.name}", _SLOW_SECONDS)
         # Why what is committed is not applied here now: the file is busy, or its disk full.
         self.hindered: Unavailable | None = None
         self._applying_since: float | None = None
@@ -73,7 +79,11 @@ class ReplicatedWriter:
         self.epoch: Callable[[], int] = _no_owner
 
     def start(self) -> None:
-        """Begin to apply what the stream has."""
+        """Begin to apply what the stream has.
+
+        Raises:
+            Unavailable: the journal servers do not answer.
+        """
         found: list[Reached] = []
 
         def look(connection: sqlite3.Connection, _catalog: catalog.Catalog, head: journal.Head) -> bool:
@@ -83,10 +93,9 @@ class ReplicatedWriter:
             return False
 
         self._inner.run(look)
-        self._tasks = [
-            self._link.submit(self.stream.read(found[-1], self._on_batch)),
-            self._link.submit(self._outbox.run()),
-        ]
+        self._link.open()
+        works = (self._reading.run(found[-1]), self._outbox.run(), self._keep_in_touch())
+        self._tasks = [self._link.submit(work) for work in works]
         for task in self._tasks:
             task.add_done_callback(self._ended)
 
@@ -118,7 +127,7 @@ class ReplicatedWriter:
             try:
                 epoch = 0 if type(mutation) in MUTATIONS else self.epoch()
                 record = journal.encode_record(mutation)
-                self.stream.check_size(record)
+                self._outbox.check_size(record)
                 records.append((record, epoch, len(results)))
                 results.append(None)
             except DexError as error:
@@ -192,9 +201,17 @@ class ReplicatedWriter:
         self._is_closed = True
         for task in self._tasks:
             task.cancel()
-        self._thread.shutdown()
+        self._link.close(None)  # once what is being applied is
         self._outbox.abandon(self._stopped_meanwhile())
         self._inner.close()
+
+    async def _keep_in_touch(self) -> None:
+        """Go to another journal server where one is silent: it may be cut off from the others."""
+        while True:
+            await asyncio.sleep(_REST_SECONDS)
+            if max(self._outbox.waited, self._reading.waited) > _SILENCE_SECONDS:
+                await self._link.move()
+                await asyncio.sleep(_SILENCE_SECONDS)
 
     def _encode(self, records: list[Record]) -> bytes:
         return self.stream.encode(self._clock.now_ms(), records)
@@ -230,11 +247,10 @@ class ReplicatedWriter:
         for message in messages:
             self._outbox.read(message.message_id)
         self._records_each = sum(max(1, len(message.records)) for message in messages) / len(messages)
-        loop = asyncio.get_running_loop()
         while True:
             try:
                 self._applying_since = time.monotonic()
-                await loop.run_in_executor(self._thread, self._apply, messages)
+                self._apply(messages)
             except Unavailable as error:
                 self.hindered = error
                 self._applying.goes_on(str(error))
@@ -247,7 +263,7 @@ class ReplicatedWriter:
                 self._applying_since = None
 
     def _apply(self, messages: Sequence[Committed]) -> None:
-        """Apply messages, and tell whoever waits, from this thread: the loop's would be one more to wake up."""
+        """Apply messages, and tell whoever waits."""
         found: list[Applied] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
@@ -256,7 +272,7 @@ class ReplicatedWriter:
             self.lead = found[-1].position - messages[-1].seq
             return False
 
-        self._inner.run(work)
+        self._inner.run(work, _BUSY_SECONDS)
         applied = found[-1]
         self.owner = applied.owner or self.owner
         with self._reached:

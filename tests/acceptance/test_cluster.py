@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.messages import Message
 from dex.engine.cluster.servers import JournalServers
-from dex.engine.cluster.stream import Message
 from tests.acceptance.conftest import Dex
 from tests.clusterprocesses import process_cluster
 from tests.clusters import running_servers

@@ -100,7 +100,7 @@ def test_what_the_servers_have_become_too_small_for_holds_up_nothing_else() -> N
     ):
         node = cluster.nodes["a"]
         node.execute(DefineFeed(name="f"))
-        port = node._link.nc.connected_url.port  # type: ignore[union-attr]
+        port = node.partitions[0].writer._link.nc.connected_url.port  # type: ignore[union-attr]
         for server in servers.servers:
             if server.port != port:
                 _lower_max_payload(server)

@@ -12,8 +12,9 @@ import pytest
 from dex.engine.client import Client
 from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.continuity import Reached
+from dex.engine.cluster.messages import Committed
 from dex.engine.cluster.placing import partition_of
-from dex.engine.cluster.stream import Committed, Stream
+from dex.engine.cluster.reading import Reading
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.journal import encode_record
 from dex.wcl.commands import AppendRecords, DefineFeed, FeedRecord, GetRow, PutRow
@@ -140,17 +141,17 @@ def test_what_is_committed_and_not_applied_is_behind_at_once_after_a_message_of_
     store = store_on(node)
     part = node.partitions[HERE]
     eventually(lambda: node.ownership.owns(HERE))
-    with ThreadPoolExecutor(2) as aside:
+    another = Client(cluster.join("b"))
+    with ThreadPoolExecutor(1) as aside:
         with part.writer._reached:
             many = aside.submit(node.execute_many, [_put(number) for number in range(100)])
             eventually(lambda: store.get("k99") is not None)
-            before = part.stream.last_seq
-            one = aside.submit(store.put, "after", "v")
-            eventually(lambda: part.stream.last_seq > before)
+            one = another.state_store("s").put("after", "v")
+            node._link.call(part.stream.look(), 10)
             found = store.get("k99")
             assert store.get("after") is None
             assert found.freshness.behind == 1
-        assert one.result().seq == many.result()[-1].seq + 1
+        assert one.seq == many.result()[-1].seq + 1
 
 
 @pytest.mark.spec("K-03")
@@ -159,9 +160,9 @@ def test_a_node_that_is_behind_applies_no_more_records_in_one_transaction_than_i
     node = cluster.join("a")
     store_on(node)
     node.execute_many([_put(number) for number in range(3000)])
-    part, link = node.partitions[HERE], node._link
-    stream = Stream(link, cluster.name, HERE, 3)
-    stream.continuity.cluster_id = part.stream.continuity.cluster_id
+    part = node.partitions[HERE]
+    link = node._link.beside("reading")
+    link.open()
     sizes: list[int] = []
 
     async def take(batch: Sequence[Committed]) -> None:
@@ -170,7 +171,9 @@ def test_a_node_that_is_behind_applies_no_more_records_in_one_transaction_than_i
         sizes.append(sum(len(message.records) for message in batch))
 
     last = part.writer.message
-    reading = link.submit(stream.read(Reached(0, None), take))
-    eventually(lambda: sum(sizes) >= 3000)
-    reading.cancel()
+    link.submit(Reading(part.stream, link, take).run(Reached(0, None)))
+    try:
+        eventually(lambda: sum(sizes) >= 3000)
+    finally:
+        link.close()
     assert max(sizes) < 1500

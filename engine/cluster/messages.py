@@ -1,0 +1,68 @@
+"""What the messages of a partition's stream say."""
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+from nats.aio.msg import Msg
+
+from dex.engine.cluster.journalclock import bounded
+from dex.engine.cluster.outbox import MESSAGE_ID, Record
+from dex.wcl.errors import FailedPrecondition
+
+_log = logging.getLogger("dex.cluster")
+
+
+class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What is published: the time in ms at its node, and a record of the journal with its epoch, or several such.
+
+    The epoch is that of the partition's owner, 0 for what any node may write.
+    """
+
+    at: int
+    records: bytes | list[Record]
+    epoch: int = 0
+
+
+class Committed(NamedTuple):
+    """A message of the stream: its sequence, its id, and what was published; no record, where no node did that.
+
+    `taken_at` is the time in ms at which the stream's leader took it, and `at` the one that it counts with.
+    """
+
+    seq: int
+    message_id: str
+    at: int
+    records: Sequence[Record]
+    taken_at: int
+
+
+encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Message).decode
+
+
+def committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:
+    """Give what a message says. Every node gives its messages ids, of whatever version it is.
+
+    Raises:
+        FailedPrecondition: as `unknown`.
+    """
+    message_id = (message.headers or {}).get(MESSAGE_ID, "")
+    if not message_id:
+        _log.warning("stream %s has message %d, which no node wrote: it counts as nothing", stream, seq)
+        return Committed(seq, "", 0, (), taken_at)
+    try:
+        told = _decode(message.data)
+    except msgspec.MsgspecError as error:
+        raise unknown(stream, seq) from error
+    records = ((told.records, told.epoch),) if isinstance(told.records, bytes) else told.records
+    return Committed(seq, message_id, bounded(told.at, taken_at), records, taken_at)
+
+
+def unknown(stream: str, seq: int) -> FailedPrecondition:
+    """Give the error for what a node of another version may have written: one that left it out would differ."""
+    return FailedPrecondition(
+        f"stream {stream} has message {seq}, which this version of dex does not know",
+        "upgrade this node; if no newer one wrote that message, put back a backup of the cluster (README: Backup)",
+    )
