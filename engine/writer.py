@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dex.engine import catalog, journal, machine
 from dex.engine.apply import Apply
@@ -26,6 +26,17 @@ R = TypeVar("R")
 
 Pass = Callable[[sqlite3.Connection, catalog.Catalog, journal.Head], bool]
 """A bounded piece of housekeeping in the writer's transaction; it tells whether more remains."""
+
+
+class Held(NamedTuple):
+    """A pass whose transaction is open. One of the two ends it.
+
+    `commit` raises Unavailable where that cannot be; nothing is changed then.
+    """
+
+    commit: Callable[[], None]
+    undo: Callable[[], None]
+
 
 _MAX_SHARED = 256
 # So many mutations are applied while who wants to read a little waits.
@@ -125,6 +136,26 @@ class Writer:
         if job.error is not None:
             raise job.error
         return bool(job.results and job.results[0])
+
+    def hold(self, work: Pass) -> "Held | None":
+        """Carry out a pass and leave its transaction open; None where that cannot be now, and nothing is changed.
+
+        Whoever wants to commit waits until it has ended.
+        """
+        self._home.check()
+        job = _Job(work, 0)
+        with self._lock:
+            if self._closed or self._leader is not None or self._rider is not None:
+                return None
+            self._leader = job
+        before = self._catalog.version
+        try:
+            connection = self._begin(0)
+            _, seqs = self._apply(connection, [job])
+        except Exception:  # noqa: BLE001  # whoever carries it out in earnest finds that again
+            self._leave(job)
+            return None
+        return Held(lambda: self._commit_held(connection, job, before, seqs), lambda: self._leave(job))
 
     def lend(self, read: Callable[[sqlite3.Connection | None], R]) -> R:
         """Give what `read` gives that is lent the connection for a short time, or None where that is in use or busy.
@@ -258,8 +289,7 @@ class Writer:
             for job in jobs:
                 self._commit([job])
         else:
-            if before != self._catalog.version or seqs[0] // _WAKE_EVERY != seqs[1] // _WAKE_EVERY:
-                self._on_change()
+            self._look_after(before, seqs)
 
     def _begin(self, patience: float) -> sqlite3.Connection:
         try:
@@ -273,6 +303,21 @@ class Writer:
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
         return self._connection
+
+    def _commit_held(self, connection: sqlite3.Connection, job: _Job, before: int, seqs: tuple[int, int]) -> None:
+        try:
+            connection.execute("COMMIT")
+            self.commits += 1
+        except sqlite3.Error as error:
+            raise translate(error, self._path) from error
+        finally:
+            self._leave(job)  # which undoes what is not committed
+        self._look_after(before, seqs)
+
+    def _look_after(self, before: int, seqs: tuple[int, int]) -> None:
+        """Wake housekeeping where a commit may have left it work."""
+        if before != self._catalog.version or seqs[0] // _WAKE_EVERY != seqs[1] // _WAKE_EVERY:
+            self._on_change()
 
     def _transact(self, connection: sqlite3.Connection, jobs: list[_Job]) -> tuple[int, int]:
         """Apply and commit; give the journal's last position before and after."""

@@ -56,8 +56,17 @@ def committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:
         told = _decode(message.data)
     except msgspec.MsgspecError as error:
         raise unknown(stream, seq) from error
-    records = ((told.records, told.epoch),) if isinstance(told.records, bytes) else told.records
-    return Committed(seq, message_id, bounded(told.at, taken_at), records, taken_at)
+    return Committed(seq, message_id, bounded(told.at, taken_at), _records(told), taken_at)
+
+
+def expected(seq: int, message_id: str, data: bytes) -> Committed:
+    """Give a message as it comes back if it is the next that the stream takes, and its clock is right."""
+    told = _decode(data)
+    return Committed(seq, message_id, told.at, _records(told), told.at)
+
+
+def _records(told: Message) -> Sequence[Record]:
+    return ((told.records, told.epoch),) if isinstance(told.records, bytes) else told.records
 
 
 def unknown(stream: str, seq: int) -> FailedPrecondition:

@@ -71,7 +71,7 @@ class Sending:
 class Sent:
     """Records that were sent as one message, and their size in bytes."""
 
-    __slots__ = ("data", "message_id", "sendings", "sent_at", "size")
+    __slots__ = ("data", "has_left", "message_id", "sendings", "sent_at", "size")
 
     def __init__(self, message_id: str, data: bytes, sendings: Sequence[Sending], size: int) -> None:
         self.message_id = message_id
@@ -79,6 +79,7 @@ class Sent:
         self.sendings = sendings
         self.size = size
         self.sent_at = time.monotonic()
+        self.has_left = False
 
     def give(self, verdicts: Sequence[Any | DexError]) -> None:
         """Give the verdict of each record."""
@@ -98,8 +99,8 @@ class Outbox:
     """The records of one node to one stream.
 
     `encode` gives a message of records with their epochs, `most_bytes` how many bytes they may have, and `on_answer` is
-    told each message that is committed. `refusal` is why the stream took nothing last, in its own words; empty where it
-    took something, or did not say.
+    told each message that is committed. `on_sent` is told each that has left this node, once. `refusal` is why the
+    stream took nothing last, in its own words; empty where it took something, or did not say.
     """
 
     def __init__(
@@ -109,12 +110,14 @@ class Outbox:
         encode: Callable[[list[Record]], bytes],
         most_bytes: Callable[[], int],
         on_answer: Callable[[int], None],
+        on_sent: Callable[["Sent"], None] = lambda _sent: None,
     ) -> None:
         self._link = link
         self._subject = subject
         self._encode = encode
         self._most_bytes = most_bytes
         self._on_answer = on_answer
+        self._on_sent = on_sent
         self._new: deque[Sending] = deque()
         # What was sent and is not applied yet, and what of that is not answered.
         self._sent: dict[str, Sent] = {}
@@ -228,6 +231,11 @@ class Outbox:
         except LINK_ERRORS as error:
             _log.debug("sending to %s again soon: %s", self._subject, error)
             sent.sent_at = 0.0  # it has not left this node
+            return
+        if not sent.has_left:
+            sent.has_left = True
+            await asyncio.sleep(0)  # only now it leaves
+            self._on_sent(sent)
 
     async def _answered(self, message: Msg) -> None:
         flying = self._flying

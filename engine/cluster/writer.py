@@ -16,11 +16,12 @@ from dex.engine import catalog, journal
 from dex.engine.cluster.applying import NOTHING, Applied, apply_messages
 from dex.engine.cluster.barriers import Barriers
 from dex.engine.cluster.continuity import Reached, reached
+from dex.engine.cluster.early import Early
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.messages import Committed
+from dex.engine.cluster.messages import Committed, expected
 from dex.engine.cluster.outages import Outage
-from dex.engine.cluster.outbox import Outbox, Record, Sending
+from dex.engine.cluster.outbox import Outbox, Record, Sending, Sent
 from dex.engine.cluster.reading import Reading
 from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.verdicts import Found, Verdicts
@@ -37,6 +38,7 @@ _REST_SECONDS = 0.2
 # What is sent waits as long where the file is busy.
 _BUSY_SECONDS = 0.5
 _SILENCE_SECONDS = 5.0
+_MOST_EARLY_BYTES = 64 * 1024
 # Beyond these a node is too slow to own a partition: it applies several thousand records a second.
 _SLOW_SECONDS = 1.0
 _MOST_BEHIND = 10_000
@@ -59,7 +61,10 @@ class ReplicatedWriter:
         self._reached = threading.Condition()
         self._barriers = Barriers(self._begin_barrier)
         self._tasks: list[Future[None]] = []
-        self._outbox = Outbox(self._link, stream.subject, self._encode, lambda: self._link.most_bytes, stream.committed)
+        self._outbox = Outbox(
+            self._link, stream.subject, self._encode, lambda: self._link.most_bytes, stream.committed, self._on_sent
+        )
+        self._early = Early(inner, stream.name, self._link.loop)
         self._reading = Reading(stream, self._link, self._on_batch)
         self._applying = Outage(f"applying {stream.name}", _SLOW_SECONDS)
         # Why what is committed is not applied here now: the file is busy, or its disk full.
@@ -202,6 +207,7 @@ class ReplicatedWriter:
         for task in self._tasks:
             task.cancel()
         self._link.close(None)  # once what is being applied is
+        self._early.close()
         self._outbox.abandon(self._stopped_meanwhile())
         self._inner.close()
 
@@ -243,6 +249,12 @@ class ReplicatedWriter:
             )
         return verdicts.found
 
+    def _on_sent(self, sent: Sent) -> None:
+        """Apply early what is sent alone, if it is the next as far as this node knows."""
+        is_next = self.stream.last_seq <= self.message and self.hindered is None
+        if is_next and len(sent.sendings) == 1 and sent.size <= _MOST_EARLY_BYTES:
+            self._early.begin(expected(self.message + 1, sent.message_id, sent.data))
+
     async def _on_batch(self, messages: Sequence[Committed]) -> None:
         for message in messages:
             self._outbox.read(message.message_id)
@@ -264,6 +276,16 @@ class ReplicatedWriter:
 
     def _apply(self, messages: Sequence[Committed]) -> None:
         """Apply messages, and tell whoever waits."""
+        ready = self._early.take(messages[0])
+        if ready is not None:
+            self.lead = ready.applied.position - messages[0].seq
+            ready.held.commit()
+            self._tell(messages[:1], ready.applied)
+            messages = messages[1:]
+        if messages:
+            self._tell(messages, self._commit(messages))
+
+    def _commit(self, messages: Sequence[Committed]) -> Applied:
         found: list[Applied] = []
 
         def work(connection: sqlite3.Connection, known: catalog.Catalog, head: journal.Head) -> bool:
@@ -273,7 +295,10 @@ class ReplicatedWriter:
             return False
 
         self._inner.run(work, _BUSY_SECONDS)
-        applied = found[-1]
+        return found[-1]
+
+    def _tell(self, messages: Sequence[Committed], applied: Applied) -> None:
+        """Take note of what was applied, and tell whoever waits for it."""
         self.owner = applied.owner or self.owner
         with self._reached:
             self._arrive(applied.position, messages[-1].seq)

@@ -224,7 +224,9 @@ def test_a_node_that_hung_while_it_took_a_snapshot_spoils_none(cluster, tmp_path
     late = hung._manifest(HERE, copy, None)
     for i in range(20):
         store.put(f"k{i}", "v", {"u": i})
-    newest = cluster.join("b").snapshot()[HERE]
+    another = cluster.join("b")
+    another.partitions[HERE].writer.barrier(20)
+    newest = another.snapshot()[HERE]
     assert hung._link.call(hung._store.put(late, tmp_path / "copy"), 30) == newest
     cluster.join("c")
     check_equal(cluster)
