@@ -24,16 +24,7 @@ def puts(run: Run) -> Iterator[Line]:
         store = define(Client(engine))
         count, measured = _one_at_a_time(run, store, bare)
         yield costs("cluster put, one at a time, a bare publish", "ms", measured, Goal("≤", 1.6), scale=1000 / count)
-        with ThreadPoolExecutor(IN_FLIGHT) as threads:
-            measured = interleave(
-                lambda number: seconds(
-                    lambda: list(
-                        threads.map(lambda row: store.put(*_values(row)), rows(many, start=10**6 + number * many))
-                    )
-                ),
-                lambda _: bare.run(bare.publish(many, IN_FLIGHT)),
-                run.pairs(),
-            )
+        measured = _in_threads(run, store, bare, many)
         yield speeds("cluster put, 64 threads, 64 bare publishes in flight", many, measured, Goal("≥", 0.7))
         measured = _in_calls(run, engine, bare, many, IN_FLIGHT, 10**7)
         yield speeds("cluster puts, 64 in each call, 64 bare publishes", many, measured, Goal("≥", 0.7))
@@ -99,6 +90,26 @@ def _one_at_a_time(run: Run, store: StateStore, bare: Bare, start: int = 0) -> t
         lambda number: seconds(lambda: put(number)), lambda _: bare.run(bare.publish(count, 1)), run.pairs()
     )
     return count, measured
+
+
+def _in_threads(run: Run, store: StateStore, bare: Bare, many: int) -> list[Pair]:
+    """Put rows in threads, each of which takes the next as soon as one is put, as the bare publishers do."""
+
+    def put(number: int) -> None:
+        left = iter(list(rows(many, start=10**6 + number * many)))
+
+        def work(_: int) -> None:
+            for row in left:
+                store.put(*_values(row))
+
+        list(threads.map(work, range(IN_FLIGHT)))
+
+    with ThreadPoolExecutor(IN_FLIGHT) as threads:
+        return interleave(
+            lambda number: seconds(lambda: put(number)),
+            lambda _: bare.run(bare.publish(many, IN_FLIGHT)),
+            run.pairs(),
+        )
 
 
 def _in_calls(run: Run, engine: ClusterEngine, bare: Bare, many: int, each: int, start: int) -> list[Pair]:
