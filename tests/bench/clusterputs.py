@@ -82,49 +82,43 @@ def _one_at_a_time(run: Run, store: StateStore, bare: Bare, start: int = 0) -> t
     """Give how many were put each time, and the seconds."""
     count = run.size(200, 8)
 
-    def put(number: int) -> None:
-        for row in rows(count, start=start + number * count):
-            store.put(*_values(row))
+    def put(number: int) -> float:
+        values = [_values(row) for row in rows(count, start=start + number * count)]
 
-    measured = interleave(
-        lambda number: seconds(lambda: put(number)), lambda _: bare.run(bare.publish(count, 1)), run.pairs()
-    )
-    return count, measured
+        def work() -> None:
+            for each in values:
+                store.put(*each)
+
+        return seconds(work)
+
+    return count, interleave(put, lambda _: bare.run(bare.publish(count, 1)), run.pairs())
 
 
 def _in_threads(run: Run, store: StateStore, bare: Bare, many: int) -> list[Pair]:
     """Put rows in threads, each of which takes the next as soon as one is put, as the bare publishers do."""
 
-    def put(number: int) -> None:
-        left = iter(list(rows(many, start=10**6 + number * many)))
+    def put(number: int) -> float:
+        left = iter([_values(row) for row in rows(many, start=10**6 + number * many)])
 
         def work(_: int) -> None:
-            for row in left:
-                store.put(*_values(row))
+            for each in left:
+                store.put(*each)
 
-        list(threads.map(work, range(IN_FLIGHT)))
+        return seconds(lambda: list(threads.map(work, range(IN_FLIGHT))))
 
     with ThreadPoolExecutor(IN_FLIGHT) as threads:
-        return interleave(
-            lambda number: seconds(lambda: put(number)),
-            lambda _: bare.run(bare.publish(many, IN_FLIGHT)),
-            run.pairs(),
-        )
+        return interleave(put, lambda _: bare.run(bare.publish(many, IN_FLIGHT)), run.pairs())
 
 
 def _in_calls(run: Run, engine: ClusterEngine, bare: Bare, many: int, each: int, start: int) -> list[Pair]:
     """Put rows, so many in each call, one call after the other."""
 
-    def put(number: int) -> None:
+    def put(number: int) -> float:
         commands = [command(row) for row in rows(many, start=start + number * many)]
-        for begin in range(0, many, each):
-            engine.execute_many(commands[begin : begin + each])
+        calls = [commands[begin : begin + each] for begin in range(0, many, each)]
+        return seconds(lambda: [engine.execute_many(call) for call in calls])
 
-    return interleave(
-        lambda number: seconds(lambda: put(number)),
-        lambda _: bare.run(bare.publish(many, IN_FLIGHT)),
-        run.pairs(),
-    )
+    return interleave(put, lambda _: bare.run(bare.publish(many, IN_FLIGHT)), run.pairs())
 
 
 def _values(row: Row) -> tuple[bytes, bytes, dict[str, Any]]:
