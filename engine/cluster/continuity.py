@@ -61,15 +61,15 @@ class Continuity:
         self._doubted: float | None = None
         self.cluster_id = ""
 
-    async def find(self, *, reading: bool = False) -> api.StreamInfo:
-        """Give what the journal servers tell of the stream.
+    async def find(self, by: Link | None = None, *, reading: bool = False) -> api.StreamInfo:
+        """Give what the journal servers tell of the stream, asked by another connection if need be.
 
         Raises:
             FailedPrecondition: it is not there, or not this cluster's.
             TimeoutError: as `check`.
         """
         try:
-            info = await self._link.js.stream_info(self._stream)
+            info = await (by or self._link).js.stream_info(self._stream)
         except nats.js.errors.NotFoundError:
             raise self._doubt("is not there", reading=reading) from None
         except LINK_ERRORS:
@@ -81,7 +81,7 @@ class Continuity:
             raise self._refusal(f"was made for {whose}, and this node belongs to cluster {self.cluster_id}")
         return info
 
-    async def check(self, applied: Reached, *, reading: bool = False) -> api.StreamState:
+    async def check(self, applied: Reached, by: Link | None = None, *, reading: bool = False) -> api.StreamState:
         """Look whether the stream has what was applied, and give where it begins and ends.
 
         A message that was purged cannot be compared; a snapshot was verified before it was.
@@ -90,18 +90,18 @@ class Continuity:
             FailedPrecondition: as `find`, or the stream ends before, or has another message there.
             TimeoutError: it may be a server that was cut off who tells so; ask again.
         """
-        state = (await self.find(reading=reading)).state
+        state = (await self.find(by, reading=reading)).state
         if state.last_seq < applied.seq:
             told = f"ends at message {state.last_seq}, and {applied.seq} was applied before"
             raise self._doubt(told, reading=reading)
         if applied.mark is not None and state.first_seq <= applied.seq:
-            await self._compare(applied, reading=reading)
+            await self._compare(applied, by or self._link, reading=reading)
         self._doubted = None
         return state
 
-    async def _compare(self, applied: Reached, *, reading: bool) -> None:
+    async def _compare(self, applied: Reached, by: Link, *, reading: bool) -> None:
         try:
-            message = await self._link.js.get_msg(self._stream, applied.seq)
+            message = await by.js.get_msg(self._stream, applied.seq)
         except nats.js.errors.NotFoundError:
             told = f"has no message {applied.seq}, which was applied before"
             raise self._doubt(told, reading=reading) from None

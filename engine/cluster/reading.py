@@ -76,13 +76,21 @@ class Reading:
         self._since = None
         self._outage.is_over()
 
-    async def _ask(self, question: Coroutine[Any, Any, R]) -> R:
-        """Ask by the connection that the stream has, whose server is known to reach the others."""
-        return await asyncio.wrap_future(self._stream.link.submit(question))
+    async def _ask(self, question: Callable[[Link], Coroutine[Any, Any, R]]) -> R:
+        """Ask by the connection that the stream has, whose server is known to reach the others, as a rule.
+
+        Where that one is cut off, which is known after a lease alone, by the connection that is read by.
+        """
+        link = self._stream.link
+        try:
+            return await asyncio.wrap_future(link.submit(question(link)))
+        except LINK_ERRORS as error:
+            _log.debug("asking about %s by the other connection: %s", self._stream.name, in_words(error))
+            return await question(self._link)
 
     async def _follow(self, after: Reached, on_batch: OnBatch) -> None:
         """Read until something is amiss with the consumer."""
-        state = await self._ask(self._stream.continuity.check(after, reading=True))
+        state = await self._ask(lambda link: self._stream.continuity.check(after, link, reading=True))
         if state.first_seq > after.seq + 1:
             raise FailedPrecondition(
                 f"stream {self._stream.name} begins at message {state.first_seq}, and this node has applied"
@@ -113,7 +121,7 @@ class Reading:
 
     async def _goes_on(self, consumer: "_Consumer") -> bool:
         """Tell whether a consumer from which nothing came lately has given all that there is."""
-        last = await self._ask(self._stream.look())
+        last = await self._ask(self._stream.look)
         if consumer.reached != last:
             await asyncio.wait([consumer.ended], timeout=_MEANWHILE_SECONDS)
             if consumer.is_quiet() and consumer.reached != last:

@@ -90,9 +90,9 @@ class Stream:
         with self._lock:
             self.last_seq = max(self.last_seq, seq)
 
-    async def look(self) -> int:
+    async def look(self, by: Link | None = None) -> int:
         """Ask for the last message; the answer may be out of date, so it is for information only."""
-        seq = (await self.link.js.stream_info(self.name)).state.last_seq
+        seq = (await (by or self.link).js.stream_info(self.name)).state.last_seq
         self.committed(seq)
         return seq
 
