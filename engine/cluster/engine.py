@@ -22,7 +22,7 @@ from dex.engine.cluster.naming import Naming
 from dex.engine.cluster.operating import OPERATIONS, Operating
 from dex.engine.cluster.ownership import Ownership
 from dex.engine.cluster.partition import Partition
-from dex.engine.cluster.placing import feed_of, partition_of, store_of
+from dex.engine.cluster.placing import Placing
 from dex.engine.cluster.routing import UNHEARD, Routing
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.shared import Shared
@@ -33,11 +33,9 @@ from dex.engine.cluster.synclease import PartitionLease
 from dex.engine.directories import refuse_embedded
 from dex.engine.failures import Failure
 from dex.engine.housekeeping import Retention
-from dex.engine.machine import MUTATIONS
 from dex.engine.owner import not_owner
-from dex.engine.protocol import ANYWHERE
 from dex.engine.vitals import Vitals
-from dex.wcl.commands import ClearStateStore, Command, DefineStateStore, DropStateStore, RebuildStateStore
+from dex.wcl.commands import Command, DefineStateStore
 from dex.wcl.commands.sync import SyncBacklog
 from dex.wcl.errors import DexError, Refused, Unavailable
 
@@ -53,8 +51,6 @@ _SNAPSHOT_SECONDS = 3600.0
 _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104  # refused
 # Commands of no one partition, and those that may not know theirs yet.
 _ALONE = frozenset({*MERGED, *OPERATIONS, DefineStateStore})
-# Those on a store that may be a feed's, and so in the partition of that.
-_ON_ANY = frozenset({ClearStateStore, DropStateStore, RebuildStateStore})
 
 
 class ClusterEngine:
@@ -87,13 +83,12 @@ class ClusterEngine:
         self._keeping: Keeping
         self._forwarding = Forwarding()
         self._naming: Naming
+        self._placing: Placing
         self._routing: Routing
         self._operating: Operating
         self._attempts: Attempts
         self._snapshotting: Snapshotting
         self._files = ExitStack()
-        # Where each store is: its place never changes, but that of a temporary one that is dropped and made anew.
-        self._holders: dict[str, Partition] = {}
         self.ownership: Ownership
         self._link = Link(settings.servers, settings.node)
         self._threads = ThreadPoolExecutor(settings.partitions * 4, "dex-partitions")
@@ -148,6 +143,7 @@ class ClusterEngine:
         self._naming = Naming(self._link, leases, self.settings.node)
         membership = Membership(self._link, leases, self.settings.node, url)
         self.ownership = Ownership(self._link, leases, membership, self.partitions)
+        self._placing = Placing(self.partitions, self.ownership, self._timeout)
         self._routing = Routing(self.settings, self.ownership, self._forwarding, self._timeout)
         self._attempts = Attempts(self.ownership, self._forwarding, len(self.partitions))
         self.ownership.on_change = self._work_or_leave
@@ -176,12 +172,12 @@ class ClusterEngine:
             DexError: of the kind that fits; Unavailable where the journal has no quorum.
         """
         # A merged command's store is one of those that Attributes are synced to.
-        holder = None if type(command) in MERGED else self._holders.get(getattr(command, "store", ""))
+        holder = None if type(command) in MERGED else self._placing.holders.get(getattr(command, "store", ""))
         try:
             # First what is asked for most, and fastest to answer.
             return self._anywhere(command) if holder is None else holder.execute(command)
         except Refused as error:
-            if error.facts.get("reason") == "unknown_store" and self._holders.pop(error.facts["name"], None):
+            if error.facts.get("reason") == "unknown_store" and self._placing.holders.pop(error.facts["name"], None):
                 return self.execute(command)
             raise self._suggesting(error) from error
 
@@ -195,10 +191,10 @@ class ClusterEngine:
             return result  # type: ignore[no-any-return]  # as the command declares
         if type(command) in OPERATIONS:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
-        part = self._partition(command)
+        part = self._placing.partition(command)
         if hasattr(command, "flow_id"):
             return self._routing.execute(part, command)
-        if isinstance(command, DefineStateStore) and command.name not in self._holders:
+        if isinstance(command, DefineStateStore) and command.name not in self._placing.holders:
             return self._define(command)  # type: ignore[no-any-return]  # as the command declares
         return part.execute(command)
 
@@ -213,7 +209,7 @@ class ClusterEngine:
             return self._operating.execute(command)  # type: ignore[no-any-return]  # as the command declares
         if isinstance(command, SyncBacklog):
             return MERGED[SyncBacklog]([part.execute for part in self.partitions], command)  # type: ignore[no-any-return]  # as above
-        part = self._partition(command)
+        part = self._placing.partition(command)
         if not self.ownership.owns(part.number):
             raise not_owner()
         return part.execute(command)
@@ -221,19 +217,10 @@ class ClusterEngine:
     def _define(self, command: DefineStateStore) -> Any:
         """Define a store of a name that may be new, once this node knows all names there are."""
         with self._naming.alone(command.name, self._timeout) as check:
-            self._hear_of_all()
-            part = self._partition(command)
+            self._placing.hear_of_all()
+            part = self._placing.partition(command)
             check()
             return part.execute(command)
-
-    def _hear_of_all(self) -> None:
-        """Wait until this node knows all names that were given before.
-
-        Raises:
-            Unavailable: it does not catch up in time.
-        """
-        for part in self.partitions:
-            part.writer.barrier(self._timeout)
 
     def hindrance(self) -> str:
         """Tell that the journal takes nothing of this node, or what is in the way in one partition."""
@@ -253,7 +240,7 @@ class ClusterEngine:
         results: list[Any | DexError] = [None] * len(commands)
         for index, command in enumerate(commands):
             try:
-                number = -1 if type(command) in _ALONE else self._partition(command).number
+                number = -1 if type(command) in _ALONE else self._placing.partition(command).number
             except DexError as error:
                 results[index] = error
                 continue
@@ -288,7 +275,7 @@ class ClusterEngine:
             results[index] = self._suggesting(result) if isinstance(result, Refused) else result
 
     def _suggesting(self, error: Refused) -> Refused:
-        self._holders.pop(error.facts.get("name", ""), None)
+        self._placing.holders.pop(error.facts.get("name", ""), None)
         return with_names_of_all(error, [part.execute for part in self.partitions])
 
     def _attempt(self, command: Command[Any]) -> Any | DexError:
@@ -297,63 +284,9 @@ class ClusterEngine:
         except DexError as error:
             return error
 
-    def _partition(self, command: Command[Any]) -> Partition:
-        """Give the partition of a command; a store that is there already stays where it is, whatever is asked of it."""
-        flow_id = getattr(command, "flow_id", None)
-        if flow_id is not None:
-            return self.partitions[partition_of(flow_id, len(self.partitions))]
-        holder = self._holders.get(getattr(command, "store", ""))
-        if holder is not None:
-            return holder
-        store, likely = store_of(command), self._likely(command)
-        if store is None:
-            return likely
-        found = self._holder(store, likely)
-        if found is None and self._has_to_hear(command):
-            found = self._holder(store, likely)
-        return found or likely
-
-    def _likely(self, command: Command[Any]) -> Partition:
-        """Give the partition of a feed, or that of a store by its name, which may be in the one of its feed."""
-        return self.partitions[partition_of(feed_of(command) or store_of(command) or "", len(self.partitions))]
-
-    def _has_to_hear(self, command: Command[Any]) -> bool:
-        """Catch up for the sake of a command on a store that this node does not know, if it may be any partition's.
-
-        Raises:
-            Conflict, Unavailable: this node does not catch up in time.
-        """
-        if getattr(command, "strict", False):
-            for part in self.partitions:
-                part.catch_up(command)
-            return True
-        if type(command) in _ON_ANY:
-            self._hear_of_all()
-            return True
-        return False
-
     def place(self, command: Command[Any]) -> int:
         """Tell apart what waits for the journal of a partition, for its owner, or until this node knows all names."""
-        flow_id = getattr(command, "flow_id", None)
-        if flow_id is not None:
-            number = partition_of(flow_id, len(self.partitions))
-            return 0 if self.ownership.owns(number) else number + 1
-        is_strict = getattr(command, "strict", False)
-        if not is_strict and type(command) not in MUTATIONS:
-            return 0
-        store = store_of(command)
-        holder = None if store is None else self._holders.get(store) or self._holder(store, self._likely(command))
-        if holder is None and (is_strict or type(command) in _ON_ANY or isinstance(command, DefineStateStore)):
-            return ANYWHERE
-        return (holder or self._likely(command)).number + 1
-
-    def _holder(self, store: str, likely: Partition) -> Partition | None:
-        """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""
-        others = [part for part in self.partitions if part is not likely]
-        found = next((part for part in (likely, *others) if part.has_store(store)), None)
-        if found is not None:
-            self._holders[store] = found
-        return found
+        return self._placing.place(command)
 
     def _work_or_leave(self, part: Partition, owns: bool) -> None:  # told by Ownership alone
         """Work the Flows of a partition, and sync their Attributes, while this node owns it."""
