@@ -17,6 +17,7 @@ from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
+from dex.engine.cluster.choice import Choice
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.settings import hide_credentials
 from dex.wcl.errors import Refused, Unavailable
@@ -35,8 +36,7 @@ _REST_SECONDS = 0.2
 _CLOSE_SECONDS = 5.0
 # A change of servers is no outage, and while most of them are lost it is tried again and again.
 _CHANGE_SECONDS = 3.0
-# The client picks the next server at random, and so may come back to the one that it has left.
-_MOVES = 8
+_MOVE_SECONDS = 0.01
 
 
 def in_words(error: BaseException) -> str:
@@ -61,10 +61,13 @@ class _Client(NatsClient):
 
     The library waits until that is sent: a server that hangs with its buffers full would be waited for as long.
     It goes to no server but those that it was told of: for the addresses at which these say that others of them are
-    reached it has no credentials.
+    reached it has no credentials. `server_name` is that of the server that it has reached last.
     """
 
+    server_name = ""
+
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
+        self.server_name = info.get("server_name", "")
         await super()._process_info({**info, "connect_urls": []}, initial_connection)
 
     def _give_up(self) -> None:
@@ -92,14 +95,23 @@ class _Client(NatsClient):
 class Link:
     """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
 
-    def __init__(self, servers: Sequence[str], name: str, thread: str = "dex-link", *, is_told: bool = True) -> None:
+    def __init__(
+        self,
+        servers: Sequence[str],
+        name: str,
+        thread: str = "dex-link",
+        *,
+        is_told: bool = True,
+        server_names: dict[str, str] | None = None,
+    ) -> None:
         self.loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
         self._servers = list(servers)
         self._name = name
         self._is_told = is_told
+        self._choice = Choice({} if server_names is None else server_names)
         self._thread = threading.Thread(target=self.loop.run_forever, name=thread, daemon=True)
         self._thread.start()
-        self.nc: NatsClient
+        self.nc: _Client
         self.js: JetStreamContext
 
     def beside(self, thread: str) -> "Link":
@@ -107,7 +119,12 @@ class Link:
 
         Where it is lost, only what is missed is told.
         """
-        return Link(self._servers, self._name, thread, is_told=False)
+        return Link(self._servers, self._name, thread, is_told=False, server_names=self._choice.names)
+
+    @property
+    def server(self) -> str:
+        """The name of the server that it is connected to, or was last."""
+        return self.nc.server_name
 
     @property
     def most_bytes(self) -> int:
@@ -135,6 +152,7 @@ class Link:
 
         async def connected() -> None:
             outage.is_over()
+            self._take_note(client)
 
         async def told(error: Exception) -> None:
             words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -159,6 +177,7 @@ class Link:
                 # A buffer would send what its caller has given up already.
                 pending_size=0,
                 connect_timeout=2,
+                reconnect_to_server_handler=self._choice,
             )
         )
         refusal = asyncio.create_task(refused.wait())
@@ -177,21 +196,26 @@ class Link:
             raise Unavailable(
                 f"no journal server answers at {self.where}", "check --cluster, and that nats-server runs there"
             ) from error
+        self._take_note(client)
         self.nc = client
         self.js = client.jetstream(timeout=2)
 
-    async def move(self) -> None:
-        """Connect to another of the servers, where there is one: this one may be cut off from the others."""
-        left = self.nc.connected_url
-        if left is None:
-            return  # it looks for one already
-        _log.debug("nothing is committed by way of %s:%s, connecting to another server", left.hostname, left.port)
-        for _ in range(_MOVES):
+    def _take_note(self, client: _Client) -> None:
+        if client.connected_url is not None:
+            self._choice.found(client.connected_url.netloc, client.server_name)
+
+    async def move(self, to: str = "") -> None:
+        """Connect to the server of this name, or to another than this one, where there is such."""
+        self._choice.wanted = to
+        for _ in self._servers:
+            if self.nc.connected_url is None:
+                return  # it looks for one already
+            _log.debug("leaving journal server %s", self.server)
             await self.nc.force_reconnect()
             while not self.nc.is_connected:
-                await asyncio.sleep(_REST_SECONDS)
-            if self.nc.connected_url != left:
-                break
+                await asyncio.sleep(_MOVE_SECONDS)
+            if not to or self.server == to:
+                return
 
     async def make_stream(self, wanted: StreamConfig) -> bool:
         """Make a stream where there is none of its name; tell whether there was none."""

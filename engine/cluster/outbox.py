@@ -182,6 +182,11 @@ class Outbox:
             if self._flying is not None and self._flying.sent_at < time.monotonic() - _TRY_SECONDS:
                 self._begin(self._flying)
 
+    def send_again(self) -> None:
+        """Send what is under way by a new connection: its answer may have been lost with the one before."""
+        if self._flying is not None and (self._sending is None or self._sending.done()):
+            self._begin(self._flying)
+
     def _wake(self) -> None:
         # Before looking, so that what is put from now on wakes this up once more.
         self._is_woken = False

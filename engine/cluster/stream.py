@@ -22,7 +22,8 @@ _MATTERS = ("subjects", "num_replicas", "storage", "retention", "discard", "dupl
 class Stream:
     """One partition's stream, of which is asked by `link`.
 
-    `last_seq` is the last message known to be committed, which may lag behind.
+    `last_seq` is the last message known to be committed, which may lag behind, and `leader` the name of the server that
+    takes its messages as far as is known; empty where that is not.
     """
 
     def __init__(self, link: Link, cluster: str, partition: int, replicas: int) -> None:
@@ -32,6 +33,7 @@ class Stream:
         self.subject = f"{cluster}.journal.{partition}"
         self.partition = partition
         self.last_seq = 0
+        self.leader = ""
         self.continuity = Continuity(link, self.name)
         self._lock = threading.Lock()
 
@@ -61,7 +63,7 @@ class Stream:
                     f"stream {self.name} of the journal has {field} {found}, and {expected} is needed",
                     "somebody edited it: set that back with the nats tool, or use other journal servers",
                 )
-        self.last_seq = info.state.last_seq
+        self._told(info)
 
     def _config(self, cluster_id: str) -> api.StreamConfig:
         return api.StreamConfig(
@@ -92,9 +94,13 @@ class Stream:
 
     async def look(self, by: Link | None = None) -> int:
         """Ask for the last message; the answer may be out of date, so it is for information only."""
-        seq = (await (by or self.link).js.stream_info(self.name)).state.last_seq
-        self.committed(seq)
-        return seq
+        info = await (by or self.link).js.stream_info(self.name)
+        self._told(info)
+        return info.state.last_seq
+
+    def _told(self, info: api.StreamInfo) -> None:
+        self.committed(info.state.last_seq)
+        self.leader = (info.cluster and info.cluster.leader) or ""
 
     async def begins_at(self) -> int:
         """Give the first message that is still there, or the next one where none is."""

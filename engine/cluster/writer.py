@@ -212,12 +212,22 @@ class ReplicatedWriter:
         self._inner.close()
 
     async def _keep_in_touch(self) -> None:
-        """Go to another journal server where one is silent: it may be cut off from the others."""
+        """Stay with the stream's leader, by which nothing is handed on between servers; leave one that is silent."""
+        sought = ""
         while True:
-            await asyncio.sleep(_REST_SECONDS)
+            leader = self.stream.leader
             if max(self._outbox.waited, self._reading.waited) > _SILENCE_SECONDS:
+                sought = leader  # it may be the one that is silent: cut off from the others, and still told to be
                 await self._link.move()
+                self._outbox.send_again()
                 await asyncio.sleep(_SILENCE_SECONDS)
+            elif self._link.server == leader:
+                sought = ""
+            elif leader not in {"", sought}:
+                sought = leader  # once: there may be no way to it
+                await self._link.move(leader)
+                self._outbox.send_again()
+            await asyncio.sleep(_REST_SECONDS)
 
     def _encode(self, records: list[Record]) -> bytes:
         return self.stream.encode(self._clock.now_ms(), records)

@@ -106,6 +106,35 @@ def test_it_goes_to_no_server_that_it_has_no_credentials_for(journal_servers: Jo
     link.close()
 
 
+@pytest.mark.spec("K-04")
+def test_it_goes_to_the_server_that_is_asked_for_by_its_name(journal_servers: JournalServers) -> None:
+    link = Link(journal_servers.urls, "going")
+    link.open()
+    try:
+        found = set()
+        for server in journal_servers.servers:
+            link.call(link.move(server.name), 20)
+            assert link.server == server.name
+            assert link.nc.connected_url.port == server.port
+            found.add(link.server)
+        assert len(found) == 3
+    finally:
+        link.close()
+
+
+@pytest.mark.spec("K-04")
+def test_it_leaves_a_server_for_another(journal_servers: JournalServers) -> None:
+    link = Link(journal_servers.urls, "leaving")
+    link.open()
+    try:
+        for _ in range(10):
+            left = link.server
+            link.call(link.move(), 20)
+            assert link.server != left
+    finally:
+        link.close()
+
+
 @pytest.mark.spec("X-03", "K-04")
 @pytest.mark.parametrize(
     ("error", "told"),

@@ -141,12 +141,12 @@ def test_what_is_committed_and_not_applied_is_behind_at_once_after_a_message_of_
     store = store_on(node)
     part = node.partitions[HERE]
     eventually(lambda: node.ownership.owns(HERE))
-    another = Client(cluster.join("b"))
+    another = cluster.join("b")
     with ThreadPoolExecutor(1) as aside:
         with part.writer._reached:
             many = aside.submit(node.execute_many, [_put(number) for number in range(100)])
             eventually(lambda: store.get("k99") is not None)
-            one = another.state_store("s").put("after", "v")
+            one = another.execute(PutRow(store="s", key=b"after"))
             node._link.call(part.stream.look(), 10)
             found = store.get("k99")
             assert store.get("after") is None
@@ -177,3 +177,25 @@ def test_a_node_that_is_behind_applies_no_more_records_in_one_transaction_than_i
     finally:
         link.close()
     assert max(sizes) < 1500
+
+
+@pytest.mark.spec("K-03", "K-04")
+def test_a_partition_stays_with_the_leader_of_its_stream_and_goes_on_where_that_changes(cluster):
+    """By any other server, what is sent and what comes back would be handed on."""
+    node = cluster.join("a")
+    store = store_on(node)
+    part, link = node.partitions[HERE], node._link
+
+    async def step_down() -> None:
+        await link.nc.request(f"$JS.API.STREAM.LEADER.STEPDOWN.{part.stream.name}", timeout=5)
+
+    def is_there() -> bool:
+        link.insist(part.stream.look, 30)
+        return bool(part.stream.leader) and part.writer._link.server == part.stream.leader
+
+    for number in range(3):
+        eventually(is_there)
+        store.put("k", str(number))
+        link.insist(step_down, 30)
+    eventually(is_there)
+    assert store.put("k", "last").seq > 0
