@@ -124,7 +124,7 @@ class Operating:
         claims = [(copy.epoch, node) for node, copy in told if copy.epoch]
         if seen is not None and seen.node not in (node for node, _ in told):
             claims.append((seen.epoch, seen.node))
-        epoch, owner = max(claims, default=(0, None))
+        epoch, owner = max(claims, default=(None, None))
         copies = [
             PartitionCopy(node=node, applied=copy.applied, behind=committed - copy.applied, fault=copy.fault)
             for node, copy in told

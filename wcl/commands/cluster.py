@@ -59,12 +59,13 @@ class PartitionCopy(msgspec.Struct, kw_only=True):
 class ClusterPartition(msgspec.Struct, kw_only=True):
     """A partition: its owner and since which epoch, the last position known to be committed, and its copies.
 
-    `owner` is null where nobody owns it. `snapshot` is the position of the last snapshot, null where there is none.
+    `owner` and `epoch` are null where nobody owns it. `snapshot` is the position of the last snapshot, null where there
+    is none.
     """
 
     number: int
     owner: str | None
-    epoch: int
+    epoch: int | None
     committed: int
     snapshot: int | None
     copies: list[PartitionCopy]

@@ -102,6 +102,9 @@ def test_a_drained_node_owns_nothing_until_it_is_started_again(cluster: ProcessC
     cluster["b"].kill()
     cluster["c"].kill()
     wait_for(lambda: cluster.owner(0, "a") is None and cluster.owner(1, "a") is None, "the leases to end")
+    assert [partition.epoch for partition in cluster["a"].status().partitions] == [None, None]
+    page = httpx.get(cluster["a"].url).text
+    assert page.count('data-label="Epoch" class="number"></td>') == 2
     cluster["a"].stop()
     cluster["a"].start().wait_until_ready()
     assert cluster.wait_until_owned("a") == ["a", "a"]
