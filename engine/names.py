@@ -33,6 +33,11 @@ def named_keys(data_dir: str, store: str) -> list[str]:
     return _names(data_dir, _NAMED_KEYS, store)
 
 
+def node_names(_data_dir: str) -> list[str]:
+    """Give none: a data directory is no cluster."""
+    return []
+
+
 def flow_ids(data_dir: str, prefix: str) -> list[str]:
     """Give the Flow IDs that begin with a prefix, of many the first."""
     return _names(data_dir, _FLOW_IDS, prefix, prefix + _LAST_CHARACTER)

@@ -122,7 +122,7 @@ class _Line:
         """Give the values of a metavar."""
         if kind in _PATHS:
             yield FILE, ""
-        elif kind in ("STORE", "FEED", "CONTEXT", "ATTRIBUTE_STORE"):
+        elif kind in ("STORE", "FEED", "CONTEXT", "ATTRIBUTE_STORE", "NODE"):
             from dex.cli.completion.live import live_names
 
             yield from ((name, "") for name in live_names(kind, self.given))

@@ -1,4 +1,4 @@
-"""Names of stores, feeds, contexts and Flows, read when they are asked for."""
+"""Names of stores, feeds, contexts, nodes and Flows, read when they are asked for."""
 
 import io
 import os
@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 2.0
 def live_names(kind: str, given: dict[str, str]) -> list[str]:
     """Give the names of a kind under the options given so far, none where that fails.
 
-    The kinds are STORE, FEED, CONTEXT and ATTRIBUTE_STORE.
+    The kinds are STORE, FEED, CONTEXT, ATTRIBUTE_STORE and NODE.
     """
     flags = _flags(given)
     try:
@@ -33,6 +33,8 @@ def live_names(kind: str, given: dict[str, str]) -> list[str]:
 
             return list(StoreNames(resolve(flags, os.environ)["sync-config"]))
         names, target = _names(resolve(flags, os.environ))
+        if kind == "NODE":
+            return list(names.node_names(target))
         return list(names.list_names(target, kind.lower()))
     except (DexError, OSError):
         return []

@@ -2,6 +2,7 @@
 
 from dex.engine.remote.engine import RemoteEngine
 from dex.wcl.commands import ShowFeeds, ShowStateStores
+from dex.wcl.commands.cluster import ShowCluster
 from dex.wcl.commands.flows import DescribeFlow, SearchFlows
 
 
@@ -23,6 +24,15 @@ def named_keys(engine: RemoteEngine, store: str) -> list[str]:
         DexError: as `list_names`.
     """
     return [key.name for found in engine.execute(ShowStateStores()) if found.name == store for key in found.keys]
+
+
+def node_names(engine: RemoteEngine) -> list[str]:
+    """Give the names of the nodes of a cluster that answer.
+
+    Raises:
+        DexError: as `list_names`, or the server is no node of a cluster.
+    """
+    return [node.name for node in engine.execute(ShowCluster()).nodes if node.alive]
 
 
 def flow_ids(engine: RemoteEngine, prefix: str) -> list[str]:

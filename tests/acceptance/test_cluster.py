@@ -82,6 +82,8 @@ def _status(dex: Dex, endpoint: str) -> None:
     """The status is one document, or two tables; it can be watched; a node is drained by its name."""
     status = dex.ok("cluster", "status", "--endpoint", endpoint).json
     assert [node["name"] for node in status["nodes"]] == _NODES
+    completed = dex.ok("__complete", "bash", f"dex --endpoint {endpoint} cluster drain node-")
+    assert (completed.text.split(), completed.err) == (_NODES, "")
     table = dex.ok("cluster", "status", "-o", "table", "--endpoint", endpoint).text
     assert all(f"behind {name}" in table for name in _NODES)
     assert "null" not in table

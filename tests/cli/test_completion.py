@@ -79,6 +79,8 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("--context t", ["there"]),
         ("--context there store get ", []),
         ("--data-dir /nowhere store get ", []),
+        ("cluster drain ", []),
+        ("--endpoint http://127.0.0.1:9 cluster drain ", []),
         ("-o ", ["table", "json", "ndjson", "yaml", "csv"]),
         ("--output=nd", ["--output=ndjson"]),
         ("--col", ["--color"]),
