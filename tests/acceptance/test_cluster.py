@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -89,9 +90,12 @@ def _status(dex: Dex, endpoint: str) -> None:
     assert "null" not in table
     frames = dex.start("cluster", "status", "--watch", "-o", "table", "--endpoint", endpoint)
     assert frames.stdout is not None
-    lines = [frames.stdout.readline().decode() for _ in range(2 * len(table.splitlines()) + 2)]
-    assert lines[len(table.splitlines())] == "\n"
-    assert lines[len(table.splitlines()) + 1] == lines[0]
+    size = len(table.splitlines()) + 1
+    lines = [frames.stdout.readline().decode() for _ in range(2 * size + 1)]
+    assert lines[size] == "\n"
+    assert lines[size + 2] == lines[1]
+    looks = [datetime.fromisoformat(lines[0].strip()), datetime.fromisoformat(lines[size + 1].strip())]
+    assert looks[0] < looks[1]
     frames.send_signal(signal.SIGINT)
     frames.communicate(timeout=_PATIENCE)
     watching = dex.start("cluster", "status", "--watch", "-o", "ndjson", "--endpoint", endpoint)

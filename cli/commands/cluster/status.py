@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dex.cli.session import Ctx, Session
+from dex.engine.clock import SystemClock, iso
 from dex.wcl.commands.cluster import ClusterNode, ClusterPartition, ClusterStatus, ShowCluster
 from dex.wcl.errors import Unavailable
 
@@ -29,10 +30,10 @@ def run(
     Any node answers. `behind` is how many committed positions a node has not applied yet, for each node that answered;
     the owner of a partition works its Flows. The exit code is 0 whenever a node answers, also where others do not, or
     the journal: a script looks at `alive`, `owner`, `fault` and `journal` of the JSON. Once a node has answered,
-    --watch goes on where none does, and says so.
+    --watch goes on where none does, and says so; its tables begin with the time of the look.
     """
     session = ctx.obj
-    _show(session, session.engine.execute(ShowCluster()))
+    _show(session, session.engine.execute(ShowCluster()), watch)
     while watch:
         time.sleep(_SECONDS)
         try:
@@ -41,11 +42,13 @@ def run(
             session.tell(str(error))
             continue
         session.out.raw(_between(session.form))
-        _show(session, status)
+        _show(session, status, watch)
 
 
-def _show(session: Session, status: ClusterStatus) -> None:
+def _show(session: Session, status: ClusterStatus, watch: bool) -> None:
     if session.form == "table":
+        if watch:
+            session.out.line(iso(SystemClock().now_ms()))
         _tables(session, status)
     else:
         session.out.result(status)
