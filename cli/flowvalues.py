@@ -10,7 +10,8 @@ from typing import Any
 
 from dex.cli.values import assignments, payload_from, value_from
 from dex.wcl import jsontext
-from dex.wcl.durations import parse_duration
+from dex.wcl.commands.base import MAX_WAIT_MS
+from dex.wcl.durations import format_duration, parse_duration
 from dex.wcl.errors import InputError, ValueMappingError
 from dex.wcl.shown import shown
 
@@ -81,6 +82,21 @@ def milliseconds(duration: str | None) -> int:
         InputError: it is no duration.
     """
     return 0 if duration is None else int(parse_duration(duration) * 1000)
+
+
+def wait_milliseconds(duration: str) -> int:
+    """Give what `--wait` says in milliseconds.
+
+    Raises:
+        InputError: it is no duration, or longer than a command may wait.
+    """
+    found = milliseconds(duration)
+    if found > MAX_WAIT_MS:
+        raise InputError(
+            f"--wait is {duration}, and up to {format_duration(MAX_WAIT_MS / 1000)} is allowed",
+            "wait less and ask again",
+        )
+    return found
 
 
 def choice(text: str, allowed: tuple[str, ...], option: str) -> Any:

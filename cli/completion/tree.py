@@ -224,7 +224,7 @@ LEAVES: dict[str, tuple[list[str], dict[str, tuple[str | None, str]]]] = {
     "flow history": (
         ["FLOW_ID"],
         {
-            "--after": ("N", "Start after this event."),
+            "--after": ("N", "Start after this event; default: all."),
             "--limit": ("N", "How many at most."),
             "--run-id": ("RUN_ID", "This run; default: the latest."),
         },

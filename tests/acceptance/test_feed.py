@@ -68,9 +68,10 @@ def test_a_position_that_there_cannot_be_is_refused(dex: Dex, after: str) -> Non
     """It is neither the first position nor an error of the database."""
     dex.ok("feed", "define", "f")
     page = f'{{"command":"page_history","flow_id":"x","after":{after}}}'
-    for args in (("feed", "page", "f", "--after", after), ("feed", "tail", "f", "--after", after), ("command", page)):
+    pages = ["feed", "page", "f", "--after", after], ["feed", "tail", "f", "--after", after]
+    for code, args in ((2, pages[0]), (2, pages[1]), (1, ["command", page])):
         done = dex(*args)
-        assert (done.code, done.out, done.err.count("\n")) == (1, b"", 1)
+        assert (done.code, done.out, done.err.count("\n")) == (code, b"", 1)
         assert f"after is {after}, and 0 to " in done.err
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -110,6 +111,50 @@ def test_wrong_words_get_a_suggestion_and_exit_code_2(
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert hint in err
+
+
+@pytest.mark.spec("X-03")
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["store", "page", "s", "--limit", "0"], "--limit is 0, and 1 to 10000 is allowed; write 1 or more"),
+        (
+            ["store", "page", "s", "--limit", "10001"],
+            "--limit is 10001, and 1 to 10000 is allowed; write 10000 or less",
+        ),
+        (["store", "iterate", "s", "--limit", "-1"], "--limit is -1, and 1 to"),
+        (["store", "get", "s", "k", "--wait-ms", "-1"], "--wait-ms is -1, and 0 to 600000 is allowed"),
+        (["store", "get-by", "s", "k", "v", "--wait-ms", "600001"], "--wait-ms is 600001, and 0 to 600000"),
+        (["feed", "page", "f", "--limit", "0"], "--limit is 0, and 1 to 10000 is allowed"),
+        (["feed", "page", "f", "--after", "-1"], "--after is -1, and 0 to"),
+        (["feed", "tail", "f", "--after", "-1"], "--after is -1, and 0 to"),
+        (["feed", "tail", "f", "-n", "0"], "-n is 0, and 1 to"),
+        (["flow", "search", "--limit", "1001"], "--limit is 1001, and 1 to 1000 is allowed"),
+        (["flow", "messages", "x", "c", "--limit", "0"], "--limit is 0, and 1 to 1000 is allowed"),
+        (["flow", "history", "x", "--limit", "0"], "--limit is 0, and 1 to 1000 is allowed"),
+        (["flow", "history", "x", "--after", "-1"], "--after is -1, and 0 to"),
+        (["flow", "watch", "x", "--after", "-1"], "--after is -1, and 0 to"),
+        (["flow", "skip-timer", "x", "y", "--index", "-1"], "--index is -1, and 0 to"),
+        (["flow", "invoke", "x", "y", "--retry", "-1"], "--retry is -1, and 0 to 1000 is allowed"),
+        (["flow", "wait", "x", "--wait", "11m"], "--wait is 11m, and up to 10m is allowed"),
+        (["flow", "wait-step", "x", "y", "--wait", "0"], "a duration of 0 is no time at all"),
+        (["flow", "wait-attribute", "x", "y", "z", "--wait", "11m"], "--wait is 11m, and up to 10m is allowed"),
+        (["subscriber", "list", "--limit", "0"], "--limit is 0, and 1 to"),
+        (["sync", "backlog", "--limit", "0"], "--limit is 0, and 1 to 10000 is allowed"),
+        (["sync", "drops", "--limit", "10001"], "--limit is 10001, and 1 to 10000 is allowed"),
+        (["store", "list", "--timeout", "0"], "a duration of 0 is no time at all"),
+    ],
+)
+def test_a_number_that_an_option_cannot_have_is_refused_before_anything_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], args: list[str], said: str
+) -> None:
+    """It is a matter of usage: whether there is such a store, feed or Flow plays no part."""
+    monkeypatch.setenv("DEX_DATA_DIR", str(tmp_path / "data"))
+    assert run_command(args) == 2
+    out, err = capfd.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", [path for path, _ in LEAVES], ids=" ".join)

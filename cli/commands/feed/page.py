@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.params import FeedName, Limit
+from dex.cli.params import FeedName, Limit, between
 from dex.cli.session import Ctx
 from dex.wcl.commands import PageRecords
 
@@ -18,7 +18,9 @@ def run(
     ctx: Ctx,
     feed: FeedName,
     limit: Limit = 256,
-    after: Annotated[int, typer.Option("--after", metavar="SEQ", help="Start after this position.")] = 0,
+    after: Annotated[
+        int, typer.Option("--after", metavar="SEQ", callback=between(0), help="Start after this position.")
+    ] = 0,
 ) -> None:
     """Read one page of records.
 

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.params import FeedName
+from dex.cli.params import FeedName, between
 from dex.cli.session import Ctx
 from dex.wcl.commands import DescribeFeed, PageRecords
-from dex.wcl.commands.base import check_limit
 
 EXAMPLES = """
 dex feed tail accounts.events
@@ -17,24 +16,26 @@ dex feed tail accounts.events --after 0 -n 10 -o ndjson
 COLUMNS = ["seq", "key", "metadata", "payload"]
 _WAIT_MS = 1000
 _PAGE = 256
-_LARGEST = 2**63 - 1
 
 
 def run(
     ctx: Ctx,
     feed: FeedName,
     after: Annotated[
-        int | None, typer.Option("--after", metavar="SEQ", help="Start after this position; default: the end.")
+        int | None,
+        typer.Option(
+            "--after", metavar="SEQ", callback=between(0), help="Start after this position; default: the end."
+        ),
     ] = None,
-    count: Annotated[int | None, typer.Option("-n", metavar="N", help="Stop after N records.")] = None,
+    count: Annotated[
+        int | None, typer.Option("-n", metavar="N", callback=between(1), help="Stop after N records.")
+    ] = None,
 ) -> None:
     """Follow a feed.
 
     Writes each record as it is committed, until Ctrl-C or N records.
     """
     session = ctx.obj
-    if count is not None:
-        check_limit(count, _LARGEST)
     position = session.engine.execute(DescribeFeed(name=feed)).last_seq if after is None else after
     stream = session.out.stream(COLUMNS)
     while count is None or count > 0:

@@ -1,11 +1,8 @@
 """`dex flow history` (spec: FL-12)."""
 
-from typing import Annotated
-
-import typer
-
 from dex.cli.flowevents import event_line
-from dex.cli.params import FlowId, Limit, RunId
+from dex.cli.pagelimits import FlowLimit
+from dex.cli.params import AfterEvent, FlowId, RunId
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import PageHistory
 
@@ -18,8 +15,8 @@ dex flow history order-1 --after 100 --limit 50
 def run(
     ctx: Ctx,
     flow_id: FlowId,
-    after: Annotated[int, typer.Option("--after", metavar="N", help="Start after this event.")] = 0,
-    limit: Limit = 100,
+    after: AfterEvent = 0,
+    limit: FlowLimit = 100,
     run_id: RunId = None,
 ) -> None:
     """Read the events of a run: one for each commit.

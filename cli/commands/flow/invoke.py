@@ -6,10 +6,9 @@ import typer
 
 from dex.cli.flowvalues import input_from
 from dex.cli.output import prints_aside
-from dex.cli.params import FlowId
+from dex.cli.params import FlowId, between
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import InvokeRpc
-from dex.wcl.errors import InputError
 
 EXAMPLES = """
 dex flow invoke chunked-subscribers RegisterSubscriber --input '{"subscriberId": "s1", "deliveryAddress": "a@b.test"}'
@@ -37,7 +36,13 @@ def run(
         typer.Option("--load", metavar="ATTRIBUTE", help="MAP/INSTANCE to load too; repeatable."),
     ] = None,
     retry: Annotated[
-        int, typer.Option("--retry", metavar="N", help="Try again up to N times while a lock is held.")
+        int,
+        typer.Option(
+            "--retry",
+            metavar="N",
+            callback=between(0, _MOST_RETRIES),
+            help="Try again up to N times while a lock is held.",
+        ),
     ] = 0,
 ) -> None:
     """Call an RPC.
@@ -45,8 +50,6 @@ def run(
     Locks and loads are united with what the RPC declares. A call that loses a lock has exit code 3 and changed
     nothing.
     """
-    if not 0 <= retry <= _MOST_RETRIES:
-        raise InputError(f"--retry is {retry}, and 0 to {_MOST_RETRIES} is allowed", "0 is to try once")
     command = InvokeRpc(flow_id=flow_id, rpc=rpc, input=input_from(input_), lock=lock or [], load=load or [])
     with prints_aside():
         if retry:

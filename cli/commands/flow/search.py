@@ -5,7 +5,7 @@ from typing import Annotated, get_args
 import typer
 
 from dex.cli.flowvalues import attributes_from, choice
-from dex.cli.params import Limit
+from dex.cli.pagelimits import FlowLimit
 from dex.cli.session import Ctx
 from dex.wcl.commands.flowresults import Status
 from dex.wcl.commands.flows import SearchFlows
@@ -27,7 +27,7 @@ def run(
         list[str] | None,
         typer.Option("--attr", metavar="K=V", help="Attribute with this value: k=text or k:=JSON; repeatable."),
     ] = None,
-    limit: Limit = 100,
+    limit: FlowLimit = 100,
     page_token: Annotated[
         str | None, typer.Option("--page-token", metavar="TOKEN", help="The next_page_token of a page.")
     ] = None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.params import FlowId
+from dex.cli.params import FlowId, between
 from dex.cli.session import Ctx
 from dex.wcl.commands.flows import SkipTimer
 
@@ -21,7 +21,9 @@ def run(
         str, typer.Argument(metavar="STEP", help="Execution id of the Step, as `dex flow state` tells it.")
     ],
     condition_id: Annotated[str | None, typer.Argument(metavar="CONDITION", help="Condition id of the timer.")] = None,
-    index: Annotated[int, typer.Option("--index", metavar="N", help="The timer by its number from 0.")] = 0,
+    index: Annotated[
+        int, typer.Option("--index", metavar="N", callback=between(0), help="The timer by its number from 0.")
+    ] = 0,
 ) -> None:
     """Fire a timer of a waiting Step now."""
     command = SkipTimer(

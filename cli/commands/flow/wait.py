@@ -1,6 +1,6 @@
 """`dex flow wait` (spec: FL-10)."""
 
-from dex.cli.flowvalues import milliseconds
+from dex.cli.flowvalues import wait_milliseconds
 from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, RunId, Wait
 from dex.cli.session import Ctx
@@ -17,5 +17,5 @@ def run(ctx: Ctx, flow_id: FlowId, run_id: RunId = None, wait: Wait = "1m") -> N
 
     Works Steps meanwhile. The exit code is 0 however the run ended, and 4 if it is not closed in time.
     """
-    command = WaitForFlow(flow_id=flow_id, run_id=run_id, wait_ms=milliseconds(wait))
+    command = WaitForFlow(flow_id=flow_id, run_id=run_id, wait_ms=wait_milliseconds(wait))
     wait_for(ctx.obj, command)

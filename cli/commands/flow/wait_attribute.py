@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.flowvalues import milliseconds, typed_hint, value_of
+from dex.cli.flowvalues import typed_hint, value_of, wait_milliseconds
 from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, Wait
 from dex.cli.session import Ctx
@@ -27,6 +27,6 @@ def run(
 
     Works Steps meanwhile. The exit code is 4 if it has another value all the time.
     """
-    command = WaitForAttribute(flow_id=flow_id, name=name, value=value_of(value), wait_ms=milliseconds(wait))
+    command = WaitForAttribute(flow_id=flow_id, name=name, value=value_of(value), wait_ms=wait_milliseconds(wait))
     with typed_hint():
         wait_for(ctx.obj, command)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.flowvalues import milliseconds
+from dex.cli.flowvalues import wait_milliseconds
 from dex.cli.flowwork import wait_for
 from dex.cli.params import FlowId, Wait
 from dex.cli.session import Ctx
@@ -26,5 +26,5 @@ def run(
 
     Works Steps meanwhile. The exit code is 4 if it is not over in time.
     """
-    command = WaitForStep(flow_id=flow_id, step=step, wait_ms=milliseconds(wait))
+    command = WaitForStep(flow_id=flow_id, step=step, wait_ms=wait_milliseconds(wait))
     wait_for(ctx.obj, command)

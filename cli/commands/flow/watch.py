@@ -1,12 +1,10 @@
 """`dex flow watch` (spec: FL-12)."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from dex.cli.flowevents import event_line
-from dex.cli.params import FlowId, RunId
+from dex.cli.params import AfterEvent, FlowId, RunId
 from dex.cli.session import Ctx
 from dex.wcl.commands.flowresults import HistoryEvent
 from dex.wcl.commands.flows import DescribeFlow, PageHistory
@@ -27,7 +25,7 @@ _PAGE = 100
 def run(
     ctx: Ctx,
     flow_id: FlowId,
-    after: Annotated[int, typer.Option("--after", metavar="N", help="Start after this event; default: all.")] = 0,
+    after: AfterEvent = 0,
     run_id: RunId = None,
 ) -> None:
     """Follow the events of a run.

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from dex.cli.params import between
 from dex.cli.session import Ctx
 from dex.samples.chunked_subscribers import CURRENT, ChunkedSubscribers, Subscriber
-from dex.wcl.commands.base import check_limit
 from dex.wcl.errors import InputError
 
 EXAMPLES = """
@@ -18,12 +18,13 @@ dex subscriber list --all -o ndjson
 
 COLUMNS = ["sequence", "subscriberId", "deliveryAddress"]
 _DEFAULT = 100
-_LARGEST = 2**63 - 1
 
 
 def run(
     ctx: Ctx,
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="How many at most; default: 100.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", callback=between(1), help="How many at most; default: 100.")
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
 ) -> None:
     """Read subscribers, the newest first, page after page.
@@ -32,8 +33,6 @@ def run(
     """
     if all_ and limit is not None:
         raise InputError("--limit and --all are both given", "give one of them")
-    if limit is not None:
-        check_limit(limit, _LARGEST)
     found = _subscribers(ChunkedSubscribers(ctx.obj.client))
     wanted = found if all_ else islice(found, limit or _DEFAULT)
     if ctx.obj.form == "json":

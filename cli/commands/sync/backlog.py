@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.params import Limit
+from dex.cli.pagelimits import SyncLimit
 from dex.cli.session import Ctx
 from dex.cli.syncing import refuse_unknown
 from dex.wcl.commands.sync import Backlog, SyncBacklog
@@ -25,7 +25,7 @@ def run(
         str | None, typer.Option("--store", metavar="ATTRIBUTE_STORE", help="Only of this Attribute Store.")
     ] = None,
     flow: Annotated[str | None, typer.Option("--flow", metavar="FLOW_ID", help="Only of this Flow.")] = None,
-    limit: Limit = 100,
+    limit: SyncLimit = 100,
     watch: Annotated[bool, typer.Option("--watch", help="Look again every second, until Ctrl-C.")] = False,
     fail_over: Annotated[
         str | None, typer.Option("--fail-over", metavar="AGE", help="Fail if the oldest entry is older, such as 5m.")

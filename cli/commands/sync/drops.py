@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dex.cli.params import Limit
+from dex.cli.pagelimits import SyncLimit
 from dex.cli.session import Ctx
 from dex.cli.syncing import refuse_unknown
 from dex.wcl.commands.sync import SyncDrops
@@ -20,7 +20,7 @@ def run(
     store: Annotated[
         str | None, typer.Option("--store", metavar="ATTRIBUTE_STORE", help="Only of this Attribute Store.")
     ] = None,
-    limit: Limit = 100,
+    limit: SyncLimit = 100,
 ) -> None:
     """Show what was given up, when and why, the latest first.
 

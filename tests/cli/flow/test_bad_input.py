@@ -37,7 +37,7 @@ from tests.acceptance.conftest import Dex
         (["set", "t1", "Count:=NaN"], "is not JSON"),
         (["invoke", "t1", "add", "--input", "2", "--retry", "-1"], "--retry is -1, and 0 to 1000 is allowed"),
         (["invoke", "t1", "add", "--input", "2", "--retry", "1001"], "--retry is 1001, and 0 to 1000 is allowed"),
-        (["wait", "t1", "--wait", "11m"], "which is 11m, and 0 to 10m is allowed"),
+        (["wait", "t1", "--wait", "11m"], "--wait is 11m, and up to 10m is allowed"),
         (["set", "t1", "Count:=" + "[" * 20_000], f"the value in 'Count:={'[' * 53}…' is nested too deeply"),
         (["set", "t1", "Any:=" + "[" * 700 + "]" * 700], "the value at $ is nested more than 200 deep"),
         (["publish", "t1", "Inbox/a", "hello"], "the message 'hello' is not JSON"),
