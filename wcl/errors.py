@@ -239,6 +239,11 @@ class RetryAfterError(WorkerInvocationError):
                 f"RetryAfterError: delay is the {type(delay).__name__} {delay!r}, and timedelta is expected",
                 "write RetryAfterError(timedelta(seconds=30))",
             )
+        if not isinstance(message, str):
+            raise InvalidCommand(
+                f"RetryAfterError: message is the {type(message).__name__} {message!r}, and str is expected",
+                "write RetryAfterError(timedelta(seconds=30), 'the bank is closed')",
+            )
         if delay.total_seconds() < 0:
             raise InvalidCommand(f"a Step cannot be tried again after {delay}", "pass a delay of zero or more")
         super().__init__(message or "the handler asks to be tried again", delay_seconds=delay.total_seconds())

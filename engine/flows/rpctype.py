@@ -6,10 +6,10 @@ from typing import Any
 
 from dex.engine.flows.access import Access
 from dex.engine.flows.annotations import check_timeout
-from dex.engine.flows.codec import check_type, encode_as
+from dex.engine.flows.codec import check_type, encode, encode_as, type_name
 from dex.engine.flows.rpc import RPC
 from dex.engine.flows.schema import PersistenceSchema
-from dex.wcl.errors import FlowDefinitionError
+from dex.wcl.errors import FlowDefinitionError, ValueMappingError
 from dex.wcl.names import check_name
 
 
@@ -27,7 +27,21 @@ class RPCType:
         Raises:
             ValueMappingError: it is not of the RPC's input type.
         """
-        return encode_as(value, self.definition.input_type, f"input of RPC {self.name}")
+        try:
+            return encode(value, self.definition.input_type)
+        except ValueMappingError as error:
+            raise self.wrong_input(value, error) from error
+
+    def wrong_input(self, value: Any, error: ValueMappingError) -> ValueMappingError:
+        """Give the error for an input that is not of the RPC's input type, made of that for the value alone."""
+        if not self.definition.takes_input:
+            return ValueMappingError(f"RPC {self.name} takes no input", "call it without one", path="$", expected="")
+        if value is None:
+            expected = type_name(self.definition.input_type)
+            return ValueMappingError(
+                f"RPC {self.name} needs an input: {expected}", "call it with one", path="$", expected=expected
+            )
+        return error.within(f"input of RPC {self.name}")
 
     def encode_output(self, value: Any) -> bytes:
         """Give the stored form of an output.

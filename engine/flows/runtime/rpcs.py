@@ -180,10 +180,8 @@ def _input(rpc: RPCType, value: Any) -> list[Any]:
         ValueMappingError: it is not of the RPC's input type, with the path of the field.
     """
     declared = rpc.definition.input_type
-    if not rpc.definition.takes_input and value is not None and not isinstance(value, Encoded):
-        raise ValueMappingError(f"RPC {rpc.name} takes no input", "call it without one", path="$", expected="")
     try:
         decoded = codec.decode(value.data, declared) if isinstance(value, Encoded) else from_edge(value, declared)
     except ValueMappingError as error:
-        raise error.within(f"input of RPC {rpc.name}") from error
+        raise rpc.wrong_input(value, error) from error
     return [decoded] if rpc.definition.takes_input else []

@@ -32,6 +32,7 @@ from tests.acceptance.conftest import Dex
         (["set", "t1", "Count:=99999999999999999999"], "the value at $"),
         (["publish", "t1", "News", '{"tripId": "a", "days": true}'], "$.days is bool, and int is expected"),
         (["invoke", "t1", "nothing", "--input", "2"], "RPC nothing takes no input; call it without one"),
+        (["invoke", "t1", "add"], "RPC add needs an input: int; call it with one"),
         (["invoke", "t1", "add", "--input", "two"], "--input 'two' is not JSON"),
         (["invoke", "t1", "add", "--input", "two"], "'\"text\"'"),
         (["set", "t1", "Count:=NaN"], "is not JSON"),

@@ -81,6 +81,12 @@ def test_a_delay_that_is_no_timedelta_is_refused() -> None:
 
 
 @pytest.mark.spec("FL-08")
+def test_a_message_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidCommand, match="message is the int 5, and str is expected"):
+        RetryAfterError(SECOND, 5)  # type: ignore[arg-type]  # that is the mistake
+
+
+@pytest.mark.spec("FL-08")
 def test_a_handler_may_ask_for_its_own_delay() -> None:
     with pytest.raises(RetryAfterError, match="not yet") as caught:
         raise retry_after(5 * SECOND, "not yet")

@@ -382,6 +382,23 @@ def test_what_is_not_there_is_told_with_the_nearest_name(client, desk):
         client.invoke_rpc(desk.call, "d", "h")
 
 
+@pytest.mark.spec("FL-03", "FL-05")
+@pytest.mark.parametrize(
+    "invoke",
+    [
+        lambda client, rpc, *value: client.invoke_rpc(rpc, "d", *value),
+        lambda client, rpc, value=None: client.execute(InvokeRpc(flow_id="d", rpc=rpc.name, input=value)),
+    ],
+    ids=["sdk", "typed"],
+)
+def test_an_input_that_is_missing_or_too_much_is_told_as_such(client, desk, invoke):
+    """And not as a null that does not fit: nobody has written one."""
+    with pytest.raises(ValueMappingError, match=r"^RPC call needs an input: str; call it with one$"):
+        invoke(client, desk.call)
+    with pytest.raises(ValueMappingError, match=r"^RPC count takes no input; call it without one$"):
+        invoke(client, desk.count, 5)
+
+
 @pytest.mark.spec("FL-06")
 def test_a_call_whose_run_is_stopped_meanwhile_keeps_nothing(client, desk):
     with inside(client, desk.lock_n, "d", everything) as call:
