@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import uvloop
 from nats.aio.client import Client as NatsClient
+from nats.aio.transport import TcpTransport
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
@@ -56,6 +57,39 @@ def in_words(error: BaseException) -> str:
     return str(error) or "no answer in time"
 
 
+class _Transport(TcpTransport):
+    """The library's, which tells of a lost connection as the library knows it.
+
+    uvloop raises RuntimeError where something is written to one that was just lost; the library takes that for the end
+    of its loop, and sends and connects no more, or whoever calls it is told.
+    """
+
+    def __init__(self, made: TcpTransport) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        vars(self).update(vars(made))
+
+    def write(self, payload: Any) -> None:
+        """Write some bytes."""
+        try:
+            super().write(payload)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            raise ConnectionResetError(str(error)) from error
+
+    def writelines(self, payload: Any) -> None:
+        """Write several pieces."""
+        try:
+            super().writelines(payload)  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            raise ConnectionResetError(str(error)) from error
+
+    async def connect_tls(self, *arguments: Any, **options: Any) -> None:
+        """Go on with TLS."""
+        try:
+            await super().connect_tls(*arguments, **options)
+        except RuntimeError as error:
+            raise ConnectionResetError(str(error)) from error
+
+
 class _Client(NatsClient):
     """The client, which gives up what a connection has not sent before it makes the next one, or none.
 
@@ -78,6 +112,8 @@ class _Client(NatsClient):
     async def _connect_to_server(self, s: Any) -> None:
         self._give_up()
         await super()._connect_to_server(s)
+        if type(self._transport) is TcpTransport:
+            self._transport = _Transport(self._transport)
 
     async def _attempt_reconnect(self) -> None:
         self._give_up()

@@ -4,14 +4,14 @@ import asyncio
 import gc
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
 
 import nats.errors
 import nats.js.errors
 import pytest
 
-from dex.engine.cluster.link import Link, in_words
+from dex.engine.cluster.link import LINK_ERRORS, Link, in_words
 from dex.engine.cluster.servers import JournalServer, JournalServers
 from tests.clusters import journal_servers
 from tests.engine.cluster.conftest import eventually
@@ -57,6 +57,27 @@ def test_a_server_that_breaks_off_leaves_no_connection_open(journal_servers: Jou
     broken.loop.call_soon_threadsafe(server.close)
     broken.close()
     assert [str(warning.message) for warning in caught] == []
+
+
+@pytest.mark.spec("K-04")
+def test_what_is_sent_while_a_connection_is_lost_is_told_as_such_and_another_is_made(
+    journal_servers: JournalServers,
+) -> None:
+    link = Link(journal_servers.urls, "losing")
+    link.open()
+
+    async def lose() -> None:
+        """Send in the moment in which the library does not know yet that the connection is lost."""
+        link.nc._transport._io_writer.transport.abort()  # type: ignore[union-attr]
+        for _ in range(10):
+            with suppress(*LINK_ERRORS):
+                await link.nc.publish("nobody", b"")
+            await asyncio.sleep(0)
+
+    for _ in range(10):
+        link.call(lose(), 20)
+        link.insist(link.js.account_info, 20)
+    link.close()
 
 
 def _fill(link: Link) -> None:
