@@ -12,6 +12,7 @@ from dex.wcl.commands import ClearStateStore, Command, DefineStateStore, DropSta
 
 # Those on a store that may be a feed's, and so in the partition of that.
 _ON_ANY = frozenset({ClearStateStore, DropStateStore, RebuildStateStore})
+_HEAR_SECONDS = 2.0
 
 
 def partition_of(name: str, partitions: int) -> int:
@@ -102,7 +103,11 @@ class Placing:
         if type(command) in _ON_ANY:
             self.hear_of_all()
             return True
-        return False
+        # A read that is not strict waits for no more than what is known to be committed, as after a start.
+        behind = [] if type(command) in MUTATIONS else [part for part in self._partitions if part.writer.is_behind]
+        for part in behind:
+            part.writer.hear(_HEAR_SECONDS)
+        return bool(behind)
 
     def _holder(self, store: str, likely: Partition) -> Partition | None:
         """Give the partition that has a store of this name; a feed-sourced one lives with its feed."""

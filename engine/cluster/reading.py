@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias, TypeVar
 
 from nats.aio.msg import Msg
@@ -110,7 +111,10 @@ class Reading:
         try:
             while not consumer.ended.done():
                 await asyncio.wait([consumer.ended], timeout=_LOOK_SECONDS)
-                if consumer.is_quiet() and not await self._goes_on(consumer):
+                if consumer.is_busy:  # it cannot apply, and should still know how far behind it is
+                    with suppress(*LINK_ERRORS):
+                        await self._ask(self._stream.look)
+                elif consumer.is_quiet() and not await self._goes_on(consumer):
                     return
             consumer.ended.result()
         finally:

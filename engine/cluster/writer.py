@@ -189,6 +189,17 @@ class ReplicatedWriter:
                     f"this node has applied position {self.applied}, and {position} is waited for", "try again later"
                 )
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether this node has not applied yet what it knows to be committed."""
+        return self.message < self.stream.last_seq
+
+    def hear(self, seconds: float) -> None:
+        """Wait until this node has applied what it knows to be committed, or for some seconds."""
+        last = self.stream.last_seq
+        with self._reached:
+            self._reached.wait_for(lambda: self.message >= last, seconds)
+
     def run(self, work: Pass, patience: float | None = None) -> bool:
         """Carry out a pass on this node's file alone."""
         return self._inner.run(work, patience)

@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from itertools import product
 
@@ -138,6 +138,18 @@ def test_a_command_on_a_store_that_the_node_has_not_heard_of_waits_until_it_has(
             dropping = aside.submit(node.execute, DropStateStore("over", if_exists=True))
             eventually(lambda: dropping.done() or part.writer._outbox._sent)
         assert dropping.result().existed
+
+
+@pytest.mark.spec("K-06", "S-11")
+def test_a_read_of_a_store_that_is_committed_and_not_applied_yet_waits_for_it(cluster):
+    """As on a node that has just started, which would say that there is none."""
+    with ThreadPoolExecutor(1) as aside:
+        with _unheard_of(cluster) as (node, part):
+            defined = cluster.nodes["a"].partitions[part.number].writer.message
+            eventually(lambda: part.stream.last_seq >= defined)
+            reading = aside.submit(node.execute, GetRow(store="over", key=b"k"))
+            assert not wait([reading], timeout=0.3).done
+        assert reading.result() is None
 
 
 @pytest.mark.spec("K-03")
