@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 import uvloop
 from nats.aio.client import Client as NatsClient
-from nats.aio.transport import TcpTransport
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
 from dex.engine.cluster.choice import Choice
+from dex.engine.cluster.natsclient import Client
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.settings import hide_credentials
 from dex.wcl.errors import Refused, Unavailable
@@ -57,77 +57,6 @@ def in_words(error: BaseException) -> str:
     return str(error) or "no answer in time"
 
 
-class _Transport(TcpTransport):
-    """The library's, which tells of a lost connection as the library knows it.
-
-    uvloop raises RuntimeError where something is written to one that was just lost; the library takes that for the end
-    of its loop, and sends and connects no more, or whoever calls it is told.
-    """
-
-    def __init__(self, made: TcpTransport) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        vars(self).update(vars(made))
-
-    def write(self, payload: Any) -> None:
-        """Write some bytes."""
-        try:
-            super().write(payload)  # type: ignore[no-untyped-call]
-        except RuntimeError as error:
-            raise ConnectionResetError(str(error)) from error
-
-    def writelines(self, payload: Any) -> None:
-        """Write several pieces."""
-        try:
-            super().writelines(payload)  # type: ignore[no-untyped-call]
-        except RuntimeError as error:
-            raise ConnectionResetError(str(error)) from error
-
-    async def connect_tls(self, *arguments: Any, **options: Any) -> None:
-        """Go on with TLS."""
-        try:
-            await super().connect_tls(*arguments, **options)
-        except RuntimeError as error:
-            raise ConnectionResetError(str(error)) from error
-
-
-class _Client(NatsClient):
-    """The client, which gives up what a connection has not sent before it makes the next one, or none.
-
-    The library waits until that is sent: a server that hangs with its buffers full would be waited for as long.
-    It goes to no server but those that it was told of: for the addresses at which these say that others of them are
-    reached it has no credentials. `server_name` is that of the server that it has reached last.
-    """
-
-    server_name = ""
-
-    async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:
-        self.server_name = info.get("server_name", "")
-        await super()._process_info({**info, "connect_urls": []}, initial_connection)
-
-    def _give_up(self) -> None:
-        writer = getattr(self._transport, "_io_writer", None)
-        if writer is not None:
-            writer.transport.abort()
-
-    async def _connect_to_server(self, s: Any) -> None:
-        self._give_up()
-        await super()._connect_to_server(s)
-        if type(self._transport) is TcpTransport:
-            self._transport = _Transport(self._transport)
-
-    async def _attempt_reconnect(self) -> None:
-        self._give_up()
-        await super()._attempt_reconnect()
-
-    async def close(self) -> None:
-        """Close the connection, and send what waits if the server takes it at once."""
-        giving_up = asyncio.get_running_loop().call_later(_CLOSE_SECONDS / 2, self._give_up)
-        try:
-            await super().close()
-        finally:
-            giving_up.cancel()
-
-
 class Link:
     """One connection, kept up by itself. `loop` runs what the parts of a node do on it."""
 
@@ -147,7 +76,7 @@ class Link:
         self._choice = Choice({} if server_names is None else server_names)
         self._thread = threading.Thread(target=self.loop.run_forever, name=thread, daemon=True)
         self._thread.start()
-        self.nc: _Client
+        self.nc: Client
         self.js: JetStreamContext
 
     def beside(self, thread: str) -> "Link":
@@ -182,7 +111,7 @@ class Link:
         self.call(self._connect(), _CONNECT_SECONDS + 5)
 
     async def _connect(self) -> None:
-        client = _Client()
+        client = Client()
         refused = asyncio.Event()
         outage = Outage("journal servers", _CHANGE_SECONDS)
 
@@ -236,7 +165,7 @@ class Link:
         self.nc = client
         self.js = client.jetstream(timeout=2)
 
-    def _take_note(self, client: _Client) -> None:
+    def _take_note(self, client: Client) -> None:
         if client.connected_url is not None:
             self._choice.found(client.connected_url.netloc, client.server_name)
 
