@@ -84,8 +84,9 @@ class Membership:
     async def _retake_name(self) -> bool:
         """Take the name again that has ended while the journal servers did not answer; False where others have it."""
         found = await self._leases.read(f"node.{self.holder.node}")
-        if self.is_free(found) and await self._name.take(self.holder, expected=found.revision):
-            return True
+        if self.is_free(found):
+            # Refused all the same where another was first, who is found the next time, or by a server that was cut off.
+            return await self._name.take(self.holder, expected=found.revision)
         _log.error("the node name %r is in use by another process as well: stop one of them", self.holder.node)
         return False
 

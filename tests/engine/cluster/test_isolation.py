@@ -81,3 +81,29 @@ def test_a_partition_is_read_on_while_only_the_server_of_the_node_s_other_connec
             assert is_at(part.writer._link, other)
         finally:
             network.heal()
+
+
+@pytest.mark.spec("K-05")
+def test_a_node_whose_leases_a_server_that_is_cut_off_refuses_is_not_told_that_another_has_its_name(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """That server still takes itself for the leader, and counts what it could not commit."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    with (
+        private_network(SERVERS) as network,
+        running_servers([network.place(name) for name in SERVERS]) as all_,
+        new_cluster(all_, ("a",), settings={"partitions": 1, "lease_seconds": 6.0}) as cluster,
+    ):
+        node = cluster.nodes["a"]
+        leader = node._link.call(node._link.js.stream_info(f"{cluster.name}-leases"), 10).cluster.leader
+        left = next(server for server in all_.servers if server.name == leader)
+        node._link.call(node._link.move(left.name), 20)
+        network.cut([left.name], [server.name for server in all_.servers])
+        try:
+            eventually(lambda: not node.ownership.membership.is_heard)
+            eventually(lambda: node.ownership.membership.is_heard)
+        finally:
+            network.heal()
+    assert "is in use by another process" not in caplog.text
