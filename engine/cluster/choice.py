@@ -27,6 +27,10 @@ class Choice:
         self._last = address
         self._rest = 0.0
 
+    def knows(self, name: str) -> bool:
+        """Tell whether it is known where the server of a name is."""
+        return name in self.names.values()
+
     def __call__(self, servers: Sequence[Server], _info: dict[str, Any]) -> tuple[Server, float]:
         """Give the server to try next, and for how many seconds to wait before that."""
         others = [server for server in servers if server.uri.netloc != self._last] or servers

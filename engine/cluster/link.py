@@ -170,16 +170,20 @@ class Link:
             self._choice.found(client.connected_url.netloc, client.server_name)
 
     async def move(self, to: str = "") -> None:
-        """Connect to the server of this name, or to another than this one, where there is such."""
+        """Connect to the server of this name, or to another than this one, where there is such.
+
+        Where the one of the name is not reached, to another, without trying again: that takes some seconds each time.
+        """
         self._choice.wanted = to
         for _ in self._servers:
             if self.nc.connected_url is None:
                 return  # it looks for one already
+            is_tried = self._choice.knows(to) and self.server != to
             _log.debug("leaving journal server %s", self.server)
             await self.nc.force_reconnect()
             while not self.nc.is_connected:
                 await asyncio.sleep(_MOVE_SECONDS)
-            if not to or self.server == to:
+            if not to or self.server == to or is_tried:
                 return
 
     async def make_stream(self, wanted: StreamConfig) -> bool:

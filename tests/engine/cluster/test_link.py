@@ -173,3 +173,15 @@ def test_it_leaves_a_server_for_another(journal_servers: JournalServers) -> None
 )
 def test_what_the_client_library_raises_is_told_in_words(error: Exception, told: str) -> None:
     assert in_words(error) == told
+
+
+@pytest.mark.spec("K-04")
+def test_a_server_that_cannot_be_reached_is_tried_once_where_it_is_known_to_be(journal_servers: JournalServers) -> None:
+    """Each try leaves a connection that serves, for as long as nobody answers there."""
+    link = Link([*journal_servers.urls, "nats://127.0.0.1:9"], "trying")
+    link.open()
+    link._choice.found("127.0.0.1:9", "lost")
+    before = link.nc.stats["reconnects"]
+    link.call(link.move("lost"), 20)
+    assert link.nc.stats["reconnects"] == before + 1
+    link.close()
