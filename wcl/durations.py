@@ -5,6 +5,7 @@ import re
 from dex.wcl.errors import InputError
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SHORTEST = _SECONDS["ms"]
 _LONGEST = 36500 * _SECONDS["d"]
 _SHAPE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 
@@ -13,11 +14,14 @@ def parse_duration(text: str) -> float:
     """Give a duration in seconds.
 
     Raises:
-        InputError: `text` is not a number with one of the units ms, s, m, h, d, is zero, or is above a hundred years.
+        InputError: `text` is not a number with one of the units ms, s, m, h, d, is below a millisecond, or is above a
+            hundred years.
     """
     seconds = parse_duration_or_zero(text)
     if seconds == 0:
         raise InputError(f"a duration of {text} is no time at all", "write one above zero, such as 30s", text=text)
+    if seconds < _SHORTEST:
+        raise InputError(f"a duration of {text} is too short", "1ms is the shortest", text=text)
     return seconds
 
 

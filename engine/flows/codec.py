@@ -92,6 +92,26 @@ def encode_as(value: Any, declared_type: Any, what: str) -> bytes:
         raise error.within(what) from error
 
 
+def encode_input(value: Any, declared_type: Any, whose: str) -> bytes:
+    """Give what `encode` gives of an input; an error says whose it is, such as "Step Charge".
+
+    Raises:
+        ValueMappingError: as `encode`.
+    """
+    try:
+        return encode(value, declared_type)
+    except ValueMappingError as error:
+        raise wrong_input(error, value, declared_type, whose) from error
+
+
+def wrong_input(error: ValueMappingError, value: Any, declared_type: Any, whose: str) -> ValueMappingError:
+    """Give the error for a wrong input, made of that for the value alone."""
+    if value is not None:
+        return error.within(f"input of {whose}")
+    expected = type_name(declared_type)
+    return ValueMappingError(f"{whose} needs an input: {expected}", "give it one", path="$", expected=expected)
+
+
 def decode(data: bytes, declared_type: Any = Any) -> Any:
     """Read what `encode` wrote; every call gives a value of its own.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dex.engine.flows.access import Access
 from dex.engine.flows.annotations import generic_argument
-from dex.engine.flows.codec import check_type, encode_as
+from dex.engine.flows.codec import check_type, encode_input
 from dex.engine.flows.flow import Flow
 from dex.engine.flows.rpc import RPCInvokeOptions
 from dex.engine.flows.rpctype import RPCType, compile_rpcs
@@ -85,7 +85,7 @@ class FlowType:
         Raises:
             ValueMappingError: it is not of the Flow's input type.
         """
-        return encode_as(value, self.input_type, f"input of Flow {self.name}")
+        return encode_input(value, self.input_type, f"Flow {self.name}")
 
 
 @cache

@@ -66,7 +66,7 @@ def start(parts: Parts, command: StartFlow) -> FlowStarted:
             flow_id=command.flow_id,
             run_id=parts.clock.new_id(),
             type=flow_type.name,
-            input=_encode(command.input, flow_type.input_type, f"input of Flow {flow_type.name}"),
+            input=_encode_input(command.input, flow_type.input_type, f"Flow {flow_type.name}"),
             writes=_writes(flow_type, command.attributes),
             steps=_first_step(flow_type, command.input),
             attribute_stores=command.attribute_stores,
@@ -229,7 +229,7 @@ def _first_step(flow_type: FlowType, value: Any) -> list[NewStep]:
     step = flow_type.start_step
     if step is None:
         return []
-    return [NewStep(step.name, _encode(value, step.input_type, f"input of Step {step.name}"))]
+    return [NewStep(step.name, _encode_input(value, step.input_type, f"Step {step.name}"))]
 
 
 def _writes(flow_type: FlowType, attributes: dict[str, Any]) -> list[Write]:
@@ -242,15 +242,26 @@ def _writes(flow_type: FlowType, attributes: dict[str, Any]) -> list[Write]:
     return writes
 
 
-def _encode(value: Any, declared: Any, what: str) -> bytes:
-    """Give the stored form of a JSON value, or of one that the SDK has encoded."""
+def _encode_input(value: Any, declared: Any, whose: str) -> bytes:
     try:
-        if isinstance(value, Encoded):
-            codec.decode(value.data, declared)
-            return value.data
-        return codec.encode(from_edge(value, declared), declared)
+        return _stored_form(value, declared)
+    except ValueMappingError as error:
+        raise codec.wrong_input(error, value, declared, whose) from error
+
+
+def _encode(value: Any, declared: Any, what: str) -> bytes:
+    try:
+        return _stored_form(value, declared)
     except ValueMappingError as error:
         raise error.within(what) from error
+
+
+def _stored_form(value: Any, declared: Any) -> bytes:
+    """Give the stored form of a JSON value, or of one that the SDK has encoded."""
+    if isinstance(value, Encoded):
+        codec.decode(value.data, declared)
+        return value.data
+    return codec.encode(from_edge(value, declared), declared)
 
 
 def _retry(settings: RetrySettings | None) -> RetryPolicy | None:

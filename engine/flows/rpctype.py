@@ -6,7 +6,7 @@ from typing import Any
 
 from dex.engine.flows.access import Access
 from dex.engine.flows.annotations import check_timeout
-from dex.engine.flows.codec import check_type, encode, encode_as, type_name
+from dex.engine.flows.codec import check_type, encode, encode_as, wrong_input
 from dex.engine.flows.rpc import RPC
 from dex.engine.flows.schema import PersistenceSchema
 from dex.wcl.errors import FlowDefinitionError, ValueMappingError
@@ -36,12 +36,7 @@ class RPCType:
         """Give the error for an input that is not of the RPC's input type, made of that for the value alone."""
         if not self.definition.takes_input:
             return ValueMappingError(f"RPC {self.name} takes no input", "call it without one", path="$", expected="")
-        if value is None:
-            expected = type_name(self.definition.input_type)
-            return ValueMappingError(
-                f"RPC {self.name} needs an input: {expected}", "call it with one", path="$", expected=expected
-            )
-        return error.within(f"input of RPC {self.name}")
+        return wrong_input(error, value, self.definition.input_type, f"RPC {self.name}")
 
     def encode_output(self, value: Any) -> bytes:
         """Give the stored form of an output.

@@ -6,7 +6,7 @@ from typing import Any
 
 from dex.engine.flows.access import Access
 from dex.engine.flows.annotations import annotation_of, check_timeout, generic_argument, parameters
-from dex.engine.flows.codec import check_type, decode, encode_as
+from dex.engine.flows.codec import check_type, decode, encode_input
 from dex.engine.flows.decision import StepDecision, check_decision, wrong_result
 from dex.engine.flows.schema import PersistenceSchema
 from dex.engine.flows.step import Step, StepOptions
@@ -34,7 +34,7 @@ class StepType:
         Raises:
             ValueMappingError: it is not of the Step's input type.
         """
-        return encode_as(value, self.input_type, f"input of Step {self.name}")
+        return encode_input(value, self.input_type, f"Step {self.name}")
 
     def decode_input(self, data: bytes) -> Any:
         """Read a stored input."""

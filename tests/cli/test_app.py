@@ -143,6 +143,7 @@ def test_wrong_words_get_a_suggestion_and_exit_code_2(
         (["sync", "backlog", "--limit", "0"], "--limit is 0, and 1 to 10000 is allowed"),
         (["sync", "drops", "--limit", "10001"], "--limit is 10001, and 1 to 10000 is allowed"),
         (["store", "list", "--timeout", "0"], "a duration of 0 is no time at all"),
+        (["flow", "start", "x", "y", "--timeout", "0.1ms"], "a duration of 0.1ms is too short; 1ms is the shortest"),
     ],
 )
 def test_a_number_that_an_option_cannot_have_is_refused_before_anything_is_opened(

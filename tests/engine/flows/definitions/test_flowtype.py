@@ -70,7 +70,7 @@ def test_a_class_is_compiled_once() -> None:
 def test_inputs_are_stored_by_their_types() -> None:
     order = Order("o7", 1250)
     assert ORDERS.step("AwaitPayment").decode_input(ORDERS.encode_input(order)) == order
-    with pytest.raises(ValueMappingError, match="input of Flow OrderFlow"):
+    with pytest.raises(ValueMappingError, match="Flow OrderFlow needs an input: Order"):
         ORDERS.encode_input(None)
     with pytest.raises(ValueMappingError, match="input of Step Ship"):
         ORDERS.step("Ship").encode_input(order)

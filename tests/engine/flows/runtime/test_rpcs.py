@@ -393,7 +393,7 @@ def test_what_is_not_there_is_told_with_the_nearest_name(client, desk):
 )
 def test_an_input_that_is_missing_or_too_much_is_told_as_such(client, desk, invoke):
     """And not as a null that does not fit: nobody has written one."""
-    with pytest.raises(ValueMappingError, match=r"^RPC call needs an input: str; call it with one$"):
+    with pytest.raises(ValueMappingError, match=r"^RPC call needs an input: str; give it one$"):
         invoke(client, desk.call)
     with pytest.raises(ValueMappingError, match=r"^RPC count takes no input; call it without one$"):
         invoke(client, desk.count, 5)
