@@ -58,8 +58,10 @@ class Lane:
         doing.add_done_callback(self._leave)
         return await asyncio.shield(doing)  # whoever waits no longer has not ended it
 
-    def _leave(self, _done: object) -> None:
+    def _leave(self, done: "asyncio.Future[Any]") -> None:
         self._busy -= 1
+        if not done.cancelled():
+            done.exception()  # where nobody waits for it any more, asyncio would log it with a traceback
 
     def close(self, *, wait: bool = True) -> None:
         """Finish what is under way, or leave it to end with the engine."""
