@@ -13,7 +13,7 @@ import nats.js.errors
 from nats.js import api
 
 from dex.engine.cluster.link import LINK_ERRORS, Link
-from dex.engine.cluster.outbox import MESSAGE_ID
+from dex.engine.cluster.messages import MESSAGE_ID
 from dex.wcl.errors import FailedPrecondition
 
 OWNER = "dex-cluster"

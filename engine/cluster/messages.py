@@ -8,10 +8,15 @@ import msgspec
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.journalclock import bounded
-from dex.engine.cluster.outbox import MESSAGE_ID, Record
 from dex.wcl.errors import FailedPrecondition
 
 _log = logging.getLogger("dex.cluster")
+
+Record = tuple[bytes, int]
+"""A record of the journal in its encoded form, and the epoch it is of, 0 for none."""
+
+MESSAGE_ID = "Nats-Msg-Id"
+"""The header that has a message's id."""
 
 
 class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):

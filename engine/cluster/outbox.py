@@ -20,6 +20,7 @@ import msgspec
 from nats.aio.msg import Msg
 
 from dex.engine.cluster.link import LINK_ERRORS, Link
+from dex.engine.cluster.messages import MESSAGE_ID, Record
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.verdicts import Verdicts
 from dex.engine.remote.trying import may_be_applied
@@ -27,10 +28,6 @@ from dex.wcl.errors import DexError, Refused
 
 _log = logging.getLogger("dex.cluster")
 
-Record = tuple[bytes, int]
-"""A record of the journal in its encoded form, and the epoch it is of, 0 for none."""
-
-MESSAGE_ID = "Nats-Msg-Id"
 _TRY_SECONDS = 1.5
 _IN_PROCESS = 10158
 # For so long a stream may take nothing at all: a leader that is lost is replaced after four to eight seconds.

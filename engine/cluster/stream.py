@@ -10,8 +10,7 @@ from nats.js import api
 
 from dex.engine.cluster.continuity import OWNER, Continuity, owner_of
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.messages import Message, encode
-from dex.engine.cluster.outbox import Record
+from dex.engine.cluster.messages import Message, Record, encode
 from dex.wcl.errors import FailedPrecondition
 
 _DUPLICATE_SECONDS = 120.0

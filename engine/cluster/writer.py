@@ -19,9 +19,9 @@ from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.early import Early
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.messages import Committed, expected
+from dex.engine.cluster.messages import Committed, Record, expected
 from dex.engine.cluster.outages import Outage
-from dex.engine.cluster.outbox import Outbox, Record, Sending, Sent
+from dex.engine.cluster.outbox import Outbox, Sending, Sent
 from dex.engine.cluster.reading import Reading
 from dex.engine.cluster.stream import Stream
 from dex.engine.cluster.verdicts import Found, Verdicts
