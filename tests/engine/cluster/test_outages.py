@@ -54,7 +54,7 @@ def test_a_change_of_the_journal_server_is_not_told_as_an_outage() -> None:
         cluster.wait_until_owned("a")
         for server in servers.servers[:2]:
             server.kill()
-        with node.engine() as engine, pytest.raises(Unavailable):
+        with node.engine(timeout=8) as engine, pytest.raises(Unavailable):
             engine.execute(DefineStateStore(name="s"))  # and a partition's connection has gone to another server, too
         wait_for(lambda: "journal servers do not take" in node.log(), "the outage to be told", node.log)
         assert [message for message in _warnings(node) if message.startswith("journal servers: ")] == []
