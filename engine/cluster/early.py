@@ -68,8 +68,7 @@ class Early:
 
     def close(self) -> None:
         """Undo what waits still."""
-        if self._ready is not None:
-            self._miss()
+        self._miss()
 
     def _miss(self) -> None:
         ready, self._ready = self._ready, None

@@ -43,8 +43,13 @@ class Committed(NamedTuple):
     taken_at: int
 
 
-encode = msgspec.msgpack.Encoder().encode
+_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Message).decode
+
+
+def encode(at: int, records: list[Record]) -> bytes:
+    """Give the form in which records are published as one message at a time in ms."""
+    return _encode(Message(at, *records[0]) if len(records) == 1 else Message(at, records))
 
 
 def committed(stream: str, seq: int, message: Msg, taken_at: int) -> Committed:

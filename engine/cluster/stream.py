@@ -10,7 +10,6 @@ from nats.js import api
 
 from dex.engine.cluster.continuity import OWNER, Continuity, owner_of
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.messages import Message, Record, encode
 from dex.wcl.errors import FailedPrecondition
 
 _DUPLICATE_SECONDS = 120.0
@@ -81,10 +80,6 @@ class Stream:
             deny_delete=True,
             metadata={OWNER: cluster_id},
         )
-
-    def encode(self, at: int, records: list[Record]) -> bytes:
-        """Give the form in which records are published as one message at a time in ms."""
-        return encode(Message(at, *records[0]) if len(records) == 1 else Message(at, records))
 
     def committed(self, seq: int) -> None:
         """Take note of a message that is committed; from any thread."""

@@ -19,7 +19,7 @@ from dex.engine.cluster.continuity import Reached, reached
 from dex.engine.cluster.early import Early
 from dex.engine.cluster.journalclock import JournalClock
 from dex.engine.cluster.link import Link
-from dex.engine.cluster.messages import Committed, Record, expected
+from dex.engine.cluster.messages import Committed, Record, encode, expected
 from dex.engine.cluster.outages import Outage
 from dex.engine.cluster.outbox import Outbox, Sending, Sent
 from dex.engine.cluster.reading import Reading
@@ -241,7 +241,7 @@ class ReplicatedWriter:
             await asyncio.sleep(_REST_SECONDS)
 
     def _encode(self, records: list[Record]) -> bytes:
-        return self.stream.encode(self._clock.now_ms(), records)
+        return encode(self._clock.now_ms(), records)
 
     def _send(self, records: Sequence[Record], deadline: float, verdicts: Verdicts, *, first: bool = False) -> None:
         """Begin to send records, each with its epoch."""

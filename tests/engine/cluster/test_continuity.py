@@ -10,6 +10,7 @@ from dex.engine.cluster import identity
 from dex.engine.cluster.applying import NOTHING
 from dex.engine.cluster.engine import ClusterEngine
 from dex.engine.cluster.link import Link
+from dex.engine.cluster.messages import encode
 from dex.engine.cluster.servers import JournalServers
 from dex.engine.cluster.settings import ClusterSettings
 from dex.engine.cluster.shared import Shared
@@ -63,7 +64,7 @@ def _publish(servers: JournalServers, cluster: Cluster | ProcessCluster, count: 
         stream = Stream(link, cluster.name, HERE, 3)
         for number in range(count):
             headers = {"Nats-Msg-Id": f"other-{number}"}
-            work = partial(link.js.publish, stream.subject, stream.encode(0, [(NOTHING, 0)]), headers=headers)
+            work = partial(link.js.publish, stream.subject, encode(0, [(NOTHING, 0)]), headers=headers)
             link.insist(work, 30)
     finally:
         link.close()
